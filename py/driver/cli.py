@@ -1,0 +1,104 @@
+"""The command line of build.py: options, their help, and what each command needs installed."""
+
+import argparse
+from pathlib import Path
+
+from .paths import PYODIDE, PYODIDE_FOLDER
+
+ABOUT = "nibblegrad: fine-tune a 4-bit language model in a browser, from Python."
+MORE = "Everything made or fetched lies in .cache/. 'build.py COMMAND --help' tells the rest."
+
+
+def parse(argv: list[str]) -> argparse.Namespace | None:
+    """The options, or None when help was all there was to give. Exits with 2 on a mistake."""
+    argv, rest = _split(argv)
+    parser = _parser()
+    if not argv:
+        parser.print_help()
+        return None
+    options = parser.parse_args(argv)
+    if rest and options.command not in ("run", "test", "bench"):
+        parser.error(f"{options.command} takes nothing after --, got {' '.join(rest)}")
+    options.rest = rest
+    return options
+
+
+def stages(options: argparse.Namespace) -> list[str]:
+    """The pinned tools this command needs, as names of files in pins/."""
+    more = {"check": ["check"], "test": ["check", "torch", "test"]}
+    return ["base", *more.get(options.command, [])]
+
+
+def _split(argv: list[str]) -> tuple[list[str], list[str]]:
+    if "--" not in argv:
+        return argv, []
+    at = argv.index("--")
+    return argv[:at], argv[at + 1 :]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("build.py", description=ABOUT, epilog=MORE)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+
+    def command(name: str, about: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
+
+    _finetune(command("finetune", "fine-tune a model in headless Chromium, and show it learned"))
+    _run(command("run", "run a Python file in the page's Pyodide, with nibblegrad importable"))
+    _serve(command("serve", "serve the page, to fine-tune in your own browser"))
+    test = command("test", "run all tests; what follows -- goes to pytest")
+    test.epilog = "Example: build.py test -- -k lora tests/models"
+    command("check", "the fast gate: format, lint, types, layers, host tests; no browser")
+    bench = command("bench", "run tests/bench/*.py in the page; what follows -- names some")
+    bench.add_argument("--headed", action="store_true", help="show the browser")
+    command("wheel", "build the wheel and print where it is")
+    command("sizes", "print the size budgets and what is used")
+    return parser
+
+
+def _run(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("script", type=Path, metavar="SCRIPT.py", help="top-level await is allowed")
+    add("--file", type=Path, action="append", default=[], metavar="PATH",
+        help="show this file to the script as /files/NAME; may be repeated")  # fmt: skip
+    add("--out", type=Path, default=Path("out"), metavar="DIR",
+        help="where what the script wrote to /out goes (default: ./out)")  # fmt: skip
+    add("--pyodide", default=PYODIDE, choices=PYODIDE_FOLDER, metavar="VERSION",
+        help="%(choices)s (default: %(default)s); numpy is loaded in 0.27.7 only")  # fmt: skip
+    add("--headed", action="store_true", help="show the browser")
+    add("--no-isolation", action="store_true", help="serve without COOP/COEP")
+    parser.epilog = "What follows -- is the script's sys.argv[1:]."
+
+
+def _serve(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--port", type=int, default=8008, help="0 takes a free one (default: %(default)s)")
+    add("--no-isolation", action="store_true", help="serve without COOP/COEP")
+
+
+def _finetune(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--model", type=Path, metavar="FILE",
+        help=".gguf, or .safetensors beside its config.json and tokenizer.json "
+        "(default: SmolLM2-135M-Instruct in 4 bits, fetched once)")  # fmt: skip
+    add("--data", type=Path, metavar="FILE",
+        help=".jsonl of chats, or .txt (default: a small data set of our own)")  # fmt: skip
+    add("--steps", type=int, metavar="N", help="default: 100 on a GPU, few without")
+    add("--seq-len", type=int, metavar="N", help="tokens an example may have")
+    add("--batch-size", type=int, metavar="N", help="examples per pass")
+    add("--gradient-accumulation-steps", type=int, metavar="N", help="passes per step")
+    add("--learning-rate", type=float, metavar="X", help="of AdamW")
+    add("--lora-r", type=int, metavar="N", help="rank of the adapter")
+    add("--lora-alpha", type=float, metavar="X", help="its scale is alpha / r")
+    add("--target-modules", type=_names, metavar="A,B", help="layers that get an adapter")
+    add("--seed", type=int, metavar="N", help="the same seed gives the same losses")
+    add("--out", type=Path, default=Path("nibblegrad-out"), metavar="DIR",
+        help="where the results go (default: ./nibblegrad-out)")  # fmt: skip
+    add("--headed", action="store_true", help="show the browser")
+    add("--json", action="store_true",
+        help="the last line of stdout is one JSON object; the rest goes to stderr")  # fmt: skip
+    parser.epilog = "Ctrl-C stops after the current step and keeps what was learned."
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]

@@ -1,0 +1,271 @@
+"""The WebGPU device: turns calls into records for the JS runtime. Knows bytes, never maths.
+
+The only file that meets `pyodide` and JavaScript.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from typing import Any
+
+from ..core.errors import DeviceError, PlanError
+from ..core.launch import Launch, pack, pack_step
+from .device import Call, Recording, View
+from .link import link
+
+PARAM_STRIDE = 256
+EAGER_RECORDS = 1024
+
+
+class Records:
+    """Eight u32 a record, and the parameter blocks they point at, equal blocks shared."""
+
+    def __init__(self) -> None:
+        self.words = array("I")
+        self.params = bytearray()
+        self._known: dict[bytes, int] = {}
+
+    def dispatch(self, pipeline: int, group: int, params: bytes, grid: tuple[int, int, int]) -> None:
+        """Append one dispatch."""
+        at = self._known.get(params)
+        if at is None:
+            at = self._known[params] = len(self.params)
+            self.params += params.ljust(PARAM_STRIDE, b"\0")
+        self.words.extend((0, pipeline, group, at, *grid, 0))
+
+    def __len__(self) -> int:
+        return len(self.words) // 8
+
+
+class WebGPUPlan(Recording):
+    """Records installed in the JS runtime."""
+
+    def __init__(self, step: dict[str, str]):
+        super().__init__(step)
+        self.records = Records()
+        self.labels: list[str] = []
+        self.id = -1
+
+    def __str__(self) -> str:
+        return "\n".join(self.labels)
+
+
+class WebGPUDevice:
+    """The device of the page's worker."""
+
+    name = "webgpu"
+
+    def __init__(self, runtime: Any, info: dict[str, Any], caps: Any):
+        self.rt, self.info, self.caps = runtime, info, caps
+        self.limits: dict[str, int] = info["limits"]
+        self.recording: WebGPUPlan | None = None
+        self.pending = Records()
+        self._compiled: dict[Any, tuple[int, bytes, Launch]] = {}
+        self._pipelines: dict[str, int] = {}
+        self._groups: dict[tuple[int, ...], int] = {}
+        self._arena: dict[int, list[int]] = {}
+        self._arena_ids: dict[int, int] = {}
+        self.force: int | None = None
+        self.dummy = self.alloc(PARAM_STRIDE)
+
+    # memory ----------------------------------------------------------------------------------
+
+    def alloc(self, nbytes: int) -> int:
+        """A buffer id; while recording, one of the arena that all plans' scratch shares."""
+        if nbytes > self.limits["maxBufferSize"]:
+            limit = self.limits["maxBufferSize"]
+            raise DeviceError(f"webgpu: a buffer of {nbytes} bytes; this device allows {limit}")
+        if not self.recording:
+            return int(self.rt.alloc(nbytes))
+        size = size_class(nbytes)
+        free = self._arena.setdefault(size, [])
+        if free:
+            return free.pop()
+        handle = int(self.rt.alloc(size))
+        self._arena_ids[handle] = size
+        return handle
+
+    def free(self, handle: int) -> None:
+        """Back to the arena or the runtime's pool."""
+        if handle in self._arena_ids:
+            self._arena[self._arena_ids[handle]].append(handle)
+        else:
+            self.rt.release(handle)
+
+    def trim(self) -> None:
+        """Destroy every pooled buffer that nothing uses."""
+        self.flush()
+        self._groups.clear()
+        for ids in self._arena.values():
+            while ids:
+                handle = ids.pop()
+                del self._arena_ids[handle]
+                self.rt.release(handle)
+        self.rt.trim()
+
+    def stats(self) -> dict[str, int]:
+        """Bytes and counts, as the runtime counts them: live, peak, pooled, buffers, dispatches."""
+        return json.loads(self.rt.stats())
+
+    def write(self, handle: int, offset: int, data: Any) -> None:
+        """Bytes in; length a multiple of four."""
+        if self.recording:
+            raise PlanError("plan: write while recording; do it before or after")
+        self.flush()
+        self.rt.write(handle, offset, to_js_bytes(data))
+
+    async def read(self, handle: int, offset: int, nbytes: int) -> bytes:
+        """Bytes out, once everything before has run."""
+        if self.recording:
+            raise PlanError("plan: read while recording; do it before or after")
+        self.flush()
+        if nbytes == 0:
+            return b""
+        try:
+            found = await self.rt.read(handle, offset, -(-nbytes // 4) * 4)
+        except Exception as error:
+            raise _device_error(error) from None
+        return found.to_bytes()[:nbytes]
+
+    # running ---------------------------------------------------------------------------------
+
+    def run(self, call: Call) -> None:
+        """Append the call's dispatch to the recording or to the pending records."""
+        target = self.recording.records if self.recording else self.pending
+        if self.recording:
+            self.recording.touch(call)
+        if not any(_elements(v) for v in _written(call)):
+            return
+        compiled = self._compiled.get(call.key) if call.key is not None else None
+        if compiled is None or self.force is not None:
+            compiled = self._compile(call)
+            if call.key is not None and self.force is None:
+                self._compiled[call.key] = compiled
+        pipeline, params, launch = compiled
+        group = self._bind(pipeline, call, launch)
+        target.dispatch(pipeline, group, params, launch.grid)
+        if self.recording:
+            self.recording.labels.append(self._describe(call, launch))
+        elif len(self.pending) >= EAGER_RECORDS:
+            self.flush()
+
+    def _describe(self, call: Call, launch: Launch) -> str:
+        shapes = " ".join("x".join(map(str, v.info.shape)) or "1" for v in _written(call))
+        return f"{call.op.name:20} {link(launch).label:48} {launch.grid} -> {shapes}"
+
+    def _compile(self, call: Call) -> tuple[int, bytes, Launch]:
+        if self.force is None:
+            launch = call.op.select(call.d, self.caps)
+        else:
+            launch = call.op.accepting(call.d, self.caps)[self.force]
+        linked = link(launch)
+        pipeline = self._pipelines.get(linked.label)
+        if pipeline is None:
+            numbers = json.dumps(launch.override)
+            pipeline = int(self.rt.pipeline(linked.label, linked.source, linked.layout, numbers))
+            self._pipelines[linked.label] = pipeline
+        return pipeline, pack(launch.params), launch
+
+    def _bind(self, pipeline: int, call: Call, launch: Launch) -> int:
+        second = launch.weights or tuple(
+            name
+            for name, term in zip(call.op.names, call.op.schema.inputs, strict=True)
+            if term.kind == "w" and launch.link
+        )
+        by_name = dict(zip(call.op.names, call.args, strict=True))
+        first = [v for name, v in by_name.items() if name not in second] + list(call.outs)
+        words = [w for v in (*first, *(by_name[n] for n in second)) for w in self._range(v)]
+        key = (pipeline, *words)
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = int(self.rt.bind(pipeline, to_js_bytes(array("I", words))))
+        return group
+
+    def _range(self, view: View | None) -> tuple[int, int, int]:
+        if view is None:
+            return (self.dummy, 0, 16)
+        nbytes = max(16, -(-view.nbytes // 16) * 16)  # whole vec4s; buffers are 256-byte multiples
+        if nbytes > self.limits["maxStorageBufferBindingSize"]:
+            limit = self.limits["maxStorageBufferBindingSize"]
+            raise DeviceError(f"webgpu: a tensor of {nbytes} bytes; this device binds at most {limit}")
+        return (view.storage.handle, view.offset, nbytes)
+
+    def flush(self) -> None:
+        """Submit the pending records."""
+        if not len(self.pending):
+            return
+        records, self.pending = self.pending, Records()
+        if self.rt.submit(to_js_bytes(records.words), to_js_bytes(records.params)):
+            self._groups.clear()
+
+    # plans -----------------------------------------------------------------------------------
+
+    def begin(self, step: dict[str, str]) -> WebGPUPlan:
+        """Record from here on."""
+        if self.recording:
+            raise PlanError("record: already recording; plans do not nest")
+        self.flush()
+        self.recording = WebGPUPlan(step)
+        return self.recording
+
+    def end(self) -> WebGPUPlan:
+        """Install what was recorded: one crossing."""
+        plan, self.recording = self.recording, None
+        assert plan is not None
+        words, params = plan.records.words, plan.records.params
+        plan.id = int(self.rt.install(to_js_bytes(words), to_js_bytes(params)))
+        return plan
+
+    def replay(self, plan: WebGPUPlan, values: dict[str, float]) -> None:
+        """One crossing, one submit."""
+        self.flush()
+        self.rt.replay(plan.id, to_js_bytes(pack_step(plan.step, values)))
+
+    def drop(self, plan: WebGPUPlan) -> None:
+        """Forget an installed plan."""
+        self.rt.drop(plan.id)
+
+
+def _written(call: Call) -> list[View]:
+    named = dict(zip(call.op.names, call.args, strict=True))
+    return [*call.outs, *(v for n in call.op.mutates if (v := named[n]))]
+
+
+def _elements(view: View) -> bool:
+    return 0 not in view.info.shape
+
+
+def size_class(nbytes: int) -> int:
+    """Round up to one of four steps a power of two, at least 256: scratch is reused across shapes."""
+    size = max(256, nbytes)
+    step = 1 << max(8, size.bit_length() - 3)
+    return -(-size // step) * step
+
+
+def to_js_bytes(data: Any) -> Any:
+    """A Uint8Array with a copy of these bytes."""
+    from pyodide.ffi import to_js  # type: ignore[import-not-found]
+
+    return to_js(memoryview(data).cast("B"))
+
+
+def _device_error(error: Exception) -> Exception:
+    text = str(error)
+    return DeviceError(f"webgpu: {text.removeprefix('Error: ')}")
+
+
+async def open_device(caps_of: Any, power: str = "high-performance") -> WebGPUDevice:
+    """The page's adapter and device; DeviceError says what is missing and what to do."""
+    try:
+        import nibblegrad_runtime as runtime  # type: ignore[import-not-found]
+    except ImportError:
+        raise DeviceError(
+            "webgpu: the JS runtime is not registered here; run in a page that boots "
+            "web/runtime (python3 build.py run SCRIPT.py), or use device='host' with numpy"
+        ) from None
+    try:
+        info = json.loads(await runtime.requestDevice(json.dumps({"powerPreference": power})))
+    except Exception as error:
+        raise _device_error(error) from None
+    return WebGPUDevice(runtime, info, caps_of(info))

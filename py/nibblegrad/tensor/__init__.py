@@ -1,0 +1,11 @@
+"""Tensors, applying ops to them, the tape of their gradients, and recorded plans."""
+
+from . import apply as _apply  # installs Op.runner
+from .plan import Plan, record
+from .tape import no_grad
+from .tensor import Tensor, default_device, device, set_default_device, tensor, zeros
+
+__all__ = [
+    "Plan", "Tensor", "default_device", "device", "no_grad", "record", "set_default_device",
+    "tensor", "zeros",
+]  # fmt: skip

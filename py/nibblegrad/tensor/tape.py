@@ -1,0 +1,108 @@
+"""Reverse-mode differentiation: nodes in the order they were made, walked back once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any
+
+from ..core.errors import PlanError, ShapeError
+
+_enabled = [True]
+_numbers = count()
+
+
+def grad_enabled() -> bool:
+    """Whether ops are being put on the tape."""
+    return _enabled[0]
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """Run ops without recording them for gradients."""
+    before, _enabled[0] = _enabled[0], False
+    try:
+        yield
+    finally:
+        _enabled[0] = before
+
+
+class Node:
+    """One op on the tape. Outputs are known by id: holding them would keep their bytes."""
+
+    def __init__(self, name: str, gradient: Callable[..., Any], args: list[Any],
+                 attrs: dict[str, Any], outs: tuple[Any, ...]):  # fmt: skip
+        self.number = next(_numbers)
+        self.name, self.gradient, self.args, self.attrs = name, gradient, args, attrs
+        self.outs: tuple[Any, ...] = tuple(o.detach() for o in outs)
+        self.index = {id(o): i for i, o in enumerate(outs)}
+
+    def free(self) -> None:
+        """Let go of what was saved: a node is walked back once."""
+        self.gradient, self.args, self.outs = _walked, [], (None,) * len(self.outs)
+
+
+def _walked(*args: Any, **attrs: Any) -> Any:
+    raise PlanError("backward: this graph was already walked back; run the forward again")
+
+
+def backward(root: Any, grad: Any = None) -> None:
+    """Accumulate gradients into `.grad` of the leaves under root."""
+    if root._node is None and not root.requires_grad:
+        raise ShapeError("backward: nothing here requires a gradient")
+    if grad is None:
+        if root.shape not in ((), (1,)):
+            raise ShapeError(f"backward: give a gradient for a tensor of shape {list(root.shape)}")
+        from .tensor import tensor
+
+        grad = tensor(1.0).reshape(root.shape)
+    if grad.shape != root.shape:
+        raise ShapeError(f"backward: the gradient is {list(grad.shape)}, not {list(root.shape)}")
+    with no_grad():
+        _walk(root, grad)
+
+
+def _walk(root: Any, grad: Any) -> None:
+    waiting: dict[int, list[Any]] = {}
+    nodes: dict[int, Node] = {}
+    queue: list[int] = []
+
+    def deliver(t: Any, g: Any) -> None:
+        node = t._node
+        if node is None:
+            _to_leaf(t, g)
+            return
+        if node.number not in nodes:
+            nodes[node.number] = node
+            waiting[node.number] = [None] * len(node.outs)
+            heappush(queue, -node.number)
+        slots, i = waiting[node.number], node.index[id(t)]
+        slots[i] = g if slots[i] is None else slots[i] + g
+
+    deliver(root, grad)
+    while queue:
+        number = -heappop(queue)
+        node, grads = nodes.pop(number), waiting.pop(number)
+        outs = node.outs
+        single = len(outs) == 1
+        found = node.gradient(
+            grads[0] if single else grads, outs[0] if single else outs, *node.args, **node.attrs
+        )
+        for arg, g in zip(node.args, found, strict=True):
+            if g is not None and arg is not None and arg.requires_grad:
+                deliver(arg, g() if callable(g) else g)
+        node.free()
+        del grads, found
+
+
+def _to_leaf(t: Any, g: Any) -> None:
+    if t.grad is None:
+        t.grad = g
+    elif getattr(t, "_grad_in_place", False):
+        from ..ops import accumulate
+
+        accumulate(t.grad, g)
+    else:
+        t.grad = t.grad + g

@@ -1,0 +1,272 @@
+"""Tensor: a shape, a dtype, a view of a device's bytes, and its place on the tape."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from math import prod
+from typing import Any
+
+from ..core.dtype import DType, Shape, dtype, f32, i32
+from ..core.errors import DeviceError, DTypeError, ShapeError
+from ..core.lazy import np
+from ..core.schema import Info
+from ..gpu.device import Device, Storage, View
+from ..gpu.host import HostDevice
+from ..ops.op import Caps
+
+_CODES = {"f32": "f", "i32": "i", "u32": "I", "u8": "B", "i8": "b"}
+_current: list[Any] = []
+
+
+def default_device() -> Any:
+    """The device new tensors go to; DeviceError before there is one."""
+    if not _current:
+        raise DeviceError(
+            "device: none is open; `await nibblegrad.device('webgpu')` in a page, or 'host' "
+            "where numpy is installed"
+        )
+    return _current[-1]
+
+
+def set_default_device(dev: Any) -> None:
+    """Make a device the default."""
+    _current[:] = [dev]
+
+
+def caps_of(info: dict[str, Any]) -> Caps:
+    """What routes may know of an adapter. A software one is told by name or by the fallback flag."""
+    text = f"{info['vendor']} {info['architecture']} {info['description']}".lower()
+    software = info["fallback"] or any(n in text for n in ("swiftshader", "llvmpipe", "lavapipe"))
+    return Caps(bool(software), info["limits"]["maxComputeInvocationsPerWorkgroup"])
+
+
+async def device(name: str = "webgpu") -> Any:
+    """Open "webgpu" (once a page) or "host", and make it the default."""
+    if _current and _current[-1].name == name:
+        return _current[-1]
+    if name == "host":
+        made: Any = HostDevice()
+    elif name == "webgpu":
+        from ..gpu.webgpu import open_device
+
+        made = await open_device(caps_of)
+    else:
+        raise DeviceError(f"device: '{name}' is not known; known: webgpu host")
+    set_default_device(made)
+    return made
+
+
+class Tensor:
+    """A row-major array on a device. Operators apply ops; `await t.tolist()` reads it back."""
+
+    def __init__(self, view: View, requires_grad: bool = False):
+        self._view = view
+        self.requires_grad = requires_grad
+        self.grad: Tensor | None = None
+        self._node: Any = None
+
+    @property
+    def shape(self) -> Shape:
+        """Sizes, outermost first."""
+        return self._view.info.shape
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return self._view.info.dtype
+
+    @property
+    def device(self) -> Device:
+        """Where the bytes are."""
+        return self._view.storage.device
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        return self._view.nbytes
+
+    def __repr__(self) -> str:
+        grad = ", requires_grad" if self.requires_grad else ""
+        return f"Tensor({list(self.shape)}, {self.dtype}, {self.device.name}{grad})"
+
+    # values ----------------------------------------------------------------------------------
+
+    async def tobytes(self) -> bytes:
+        """The raw little-endian bytes."""
+        return await self.device.read(self._view.storage.handle, self._view.offset, self.nbytes)
+
+    async def numpy(self) -> Any:
+        """A numpy array; needs numpy."""
+        return np.frombuffer(await self.tobytes(), _numpy_type(self.dtype)).reshape(self.shape)
+
+    async def tolist(self) -> Any:
+        """Nested lists, or a number for rank 0. Works without numpy."""
+        flat = array(_code(self.dtype))
+        flat.frombytes(await self.tobytes())
+        return _nest(flat.tolist(), self.shape)
+
+    async def item(self) -> float | int:
+        """The value of a one-element tensor."""
+        if prod(self.shape) != 1:
+            raise ShapeError(f"item: one element is needed, got {list(self.shape)}")
+        flat = array(_code(self.dtype))
+        flat.frombytes(await self.tobytes())
+        return flat[0]
+
+    def write_(self, data: Any) -> Tensor:
+        """Overwrite the elements with bytes of the same size."""
+        raw = memoryview(data).cast("B")
+        if raw.nbytes != self.nbytes:
+            raise ShapeError(f"write_: {self.nbytes} bytes are needed, got {raw.nbytes}")
+        padded = raw if raw.nbytes % 4 == 0 else bytes(raw).ljust(-(-raw.nbytes // 4) * 4, b"\0")
+        if raw.nbytes:
+            self.device.write(self._view.storage.handle, self._view.offset, padded)
+        return self
+
+    # gradient --------------------------------------------------------------------------------
+
+    def backward(self, grad: Tensor | None = None) -> None:
+        """Add d self / d t times grad to every t.grad that asked for it. grad defaults to 1."""
+        from .tape import backward
+
+        backward(self, grad)
+
+    def detach(self) -> Tensor:
+        """The same bytes, off the tape."""
+        return Tensor(self._view)
+
+    # shape and arithmetic --------------------------------------------------------------------
+
+    def reshape(self, *shape: Any) -> Tensor:
+        """The same elements under another shape; one size may be -1. No copy."""
+        from .apply import reshape
+
+        wanted = shape[0] if shape and isinstance(shape[0], (tuple, list)) else shape
+        return reshape(self, resolve(self.shape, tuple(wanted)))
+
+    view = reshape
+
+    def __add__(self, other: Any) -> Tensor:
+        return _op("add", self, other)
+
+    def __sub__(self, other: Any) -> Tensor:
+        return _op("sub", self, other)
+
+    def __mul__(self, other: Any) -> Tensor:
+        return _scale(self, other) if isinstance(other, (int, float)) else _op("mul", self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Tensor:
+        return _scale(self, 1 / other) if isinstance(other, (int, float)) else _op("div", self, other)
+
+    def __neg__(self) -> Tensor:
+        return _scale(self, -1.0)
+
+
+def _op(name: str, *args: Any) -> Tensor:
+    from ..ops.op import CATALOGUE
+
+    return CATALOGUE[name](*[a if isinstance(a, Tensor) else tensor(float(a)) for a in args])
+
+
+def _scale(x: Tensor, s: float) -> Tensor:
+    from ..ops import scale
+
+    return scale(x, s=float(s))
+
+
+def resolve(old: Shape, new: Shape) -> Shape:
+    """`new` with its -1 worked out; ShapeError when the element counts differ."""
+    known = prod(n for n in new if n != -1)
+    if new.count(-1) == 1 and known and prod(old) % known == 0:
+        new = tuple(prod(old) // known if n == -1 else n for n in new)
+    if -1 in new or prod(old) != prod(new):
+        raise ShapeError(f"reshape: {list(old)} has {prod(old)} elements, not those of {list(new)}")
+    return new
+
+
+def empty(shape: Iterable[int], kind: str | DType = f32, dev: Any = None) -> Tensor:
+    """Uninitialised memory."""
+    info = Info(tuple(shape), dtype(kind))
+    nbytes = info.dtype.nbytes(info.shape)
+    return Tensor(View(Storage(dev or default_device(), nbytes), 0, info))
+
+
+def zeros(shape: Iterable[int], kind: str | DType = f32, dev: Any = None) -> Tensor:
+    """Zeros."""
+    made = empty(shape, kind, dev)
+    return made.write_(bytes(made.nbytes))
+
+
+def tensor(data: Any, kind: str | DType | None = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of a number, nested lists, array.array or numpy array.
+
+    Integers make i32 and floats f32 unless `kind` says otherwise. ShapeError for ragged lists.
+    """
+    if hasattr(data, "__array_interface__"):
+        return _from_numpy(data, kind, requires_grad)
+    shape = _shape_of(data)
+    flat = list(_flatten(data, shape))
+    chosen = dtype(kind) if kind else (i32 if flat and all(_is_int(v) for v in flat) else f32)
+    made = empty(shape, chosen).write_(array(_code(chosen), flat).tobytes())
+    made.requires_grad = requires_grad
+    return made
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int)
+
+
+def _from_numpy(data: Any, kind: Any, requires_grad: bool) -> Tensor:
+    wanted = _numpy_type(dtype(kind)) if kind else _NARROW.get(str(data.dtype), str(data.dtype))
+    names = {v: k for k, v in _NUMPY.items()}
+    if wanted not in names:
+        raise DTypeError(f"tensor: numpy dtype {data.dtype} has no dtype here; cast to float32")
+    data = np.ascontiguousarray(data, wanted)
+    made = empty(data.shape if data.ndim else (), names[wanted]).write_(data.tobytes())
+    made.requires_grad = requires_grad
+    return made
+
+
+_NUMPY = {"f32": "float32", "i32": "int32", "u32": "uint32", "u8": "uint8", "i8": "int8"}
+_NARROW = {"float64": "float32", "int64": "int32", "float16": "float32"}
+
+
+def _numpy_type(kind: DType) -> str:
+    if kind.name not in _NUMPY:
+        raise DTypeError(f"numpy: {kind} is a storage format; numpy has no such dtype")
+    return _NUMPY[kind.name]
+
+
+def _code(kind: DType) -> str:
+    if kind.name not in _CODES:
+        raise DTypeError(f"tolist: {kind} is a storage format; read it with tobytes()")
+    return _CODES[kind.name]
+
+
+def _shape_of(data: Any) -> Shape:
+    if not isinstance(data, (list, tuple, array)):
+        return ()
+    return (len(data), *(_shape_of(data[0]) if len(data) else ()))
+
+
+def _flatten(data: Any, shape: Shape) -> Iterable[Any]:
+    if not shape:
+        if isinstance(data, (list, tuple)):
+            raise ShapeError("tensor: the nested lists are ragged")
+        yield data
+        return
+    if not isinstance(data, (list, tuple, array)) or len(data) != shape[0]:
+        raise ShapeError("tensor: the nested lists are ragged")
+    for item in data:
+        yield from _flatten(item, shape[1:])
+
+
+def _nest(flat: list[Any], shape: Shape) -> Any:
+    if not shape:
+        return flat[0]
+    for n in reversed(shape[1:]):
+        flat = [flat[i * n : (i + 1) * n] for i in range(len(flat) // n if n else prod(shape[:-1]))]
+    return flat

@@ -1,0 +1,38 @@
+// out = softmax(scale * q k^T, causal) v and lse = log sum exp, by online softmax: one invocation a
+// (batch, query, head) row, keys in order, nothing stored between. E4 vec4 a head.
+// needs: lib/grid lib/step
+struct Params { b: u32, t: u32, h: u32, s: u32, g: u32, scale: f32, pos: u32, pos_slot: u32 }
+@group(0) @binding(0) var<storage, read> q: array<vec4f>;
+@group(0) @binding(1) var<storage, read> k: array<vec4f>;
+@group(0) @binding(2) var<storage, read> v: array<vec4f>;
+@group(0) @binding(3) var<storage, read_write> out: array<vec4f>;
+@group(0) @binding(4) var<storage, read_write> lse: array<f32>;
+@group(1) @binding(0) var<uniform> params: Params;
+
+@compute @workgroup_size(WG)
+fn main(@builtin(global_invocation_id) gid: vec3u, @builtin(num_workgroups) groups: vec3u) {
+  let i = flat(gid, groups);
+  if (i >= params.b * params.t * params.h) { return; }
+  let head = i % params.h / (params.h / params.g);
+  let time = i / params.h % params.t;
+  let base = i / params.h / params.t * params.s;
+  let seen = min(params.s, moving(params.pos, params.pos_slot) + time + 1u);
+  var query: array<vec4f, E4>;
+  var acc: array<vec4f, E4>;
+  for (var e = 0u; e < E4; e++) { query[e] = q[i * E4 + e] * params.scale; }
+  var peak = -3.4e38;
+  var sum = 0.0;
+  for (var j = 0u; j < seen; j++) {
+    let at = ((base + j) * params.g + head) * E4;
+    var score = 0.0;
+    for (var e = 0u; e < E4; e++) { score += dot(query[e], k[at + e]); }
+    let top = max(peak, score);
+    let keep = exp(peak - top);
+    let weight = exp(score - top);
+    sum = sum * keep + weight;
+    peak = top;
+    for (var e = 0u; e < E4; e++) { acc[e] = acc[e] * keep + weight * v[at + e]; }
+  }
+  for (var e = 0u; e < E4; e++) { out[i * E4 + e] = acc[e] / sum; }
+  lse[i] = peak + log(sum);
+}

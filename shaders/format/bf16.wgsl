@@ -1,0 +1,16 @@
+// bfloat16 weights: the upper half of an f32, two a word, low half first.
+@group(2) @binding(0) var<storage, read> w: array<u32>;
+
+fn widen(pair: u32) -> vec2f {
+  return vec2f(bitcast<f32>(pair << 16u), bitcast<f32>(pair & 0xffff0000u));
+}
+
+fn weight4(row: u32, k: u32) -> vec4f {
+  let at = (row * params.w.x + k) / 2u;
+  return vec4f(widen(w[at]), widen(w[at + 1u]));
+}
+
+fn weight(row: u32, k: u32) -> f32 {
+  let at = row * params.w.x + k;
+  return widen(w[at / 2u])[at % 2u];
+}
