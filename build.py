@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent
 
 
 def main() -> int:
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036, for whoever starts it with an old one
         print(f"build: Python is {sys.version.split()[0]}; use 3.11 or newer", file=sys.stderr)
         return 2
     sys.dont_write_bytecode = True  # the tree stays clean

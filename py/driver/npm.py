@@ -30,12 +30,12 @@ def ensure() -> None:
         replace(STAMP, value.encode())
 
 
-def tool(who: str, name: str, *arguments: str | Path) -> str:
+def tool(who: str, name: str, *arguments: str | Path, lines: int = 12) -> str:
     """Runs a package's command, such as esbuild; its output."""
     node, _ = _node()
     script = NODE_MODULES / ".bin" / name
     return run_quiet(who, [node, script.resolve(), *arguments], "see the lines below",
-        PATH=_path(node))  # fmt: skip
+        lines, PATH=_path(node))  # fmt: skip
 
 
 @functools.cache

@@ -2,13 +2,16 @@
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from .paths import ROOT
 from .say import DriverError
 
 
-def run_quiet(who: str, command: list[str | Path], todo: str, **extra_env: str) -> str:
+def run_quiet(
+    who: str, command: Sequence[str | Path], todo: str, lines: int = 12, **extra_env: str
+) -> str:
     """The tool's output; DriverError with its last lines if it fails."""
     done = subprocess.run(
         [str(part) for part in command],
@@ -21,7 +24,7 @@ def run_quiet(who: str, command: list[str | Path], todo: str, **extra_env: str) 
         errors="replace",
     )
     if done.returncode:
-        tail = "\n".join("    " + line for line in done.stdout.strip().splitlines()[-12:])
+        tail = "\n".join("    " + line for line in done.stdout.strip().splitlines()[-lines:])
         name = Path(str(command[0])).name
         raise DriverError(f"{who}: {name} ended with status {done.returncode}; {todo}\n{tail}")
     return done.stdout

@@ -70,5 +70,3 @@ def _show(event: Event) -> None:
 def _write(stream, text: str) -> None:
     stream.write(text)
     stream.flush()
-
-

@@ -2,10 +2,11 @@
 
 import contextlib
 import http.server
+import json
 import threading
 import urllib.parse
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from .paths import SITE
 
@@ -22,15 +23,15 @@ CHUNK = 1 << 20
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Starts at once; `out` is None where nothing may be written."""
+    """Starts at once. `config` tells the page what to boot; without `out` nothing is written."""
 
     daemon_threads = True
 
-    def __init__(self, port: int = 0, isolated: bool = True, out: Path | None = None):
+    def __init__(self, config: dict[str, Any], port: int = 0, isolated: bool = True):
         super().__init__(("127.0.0.1", port), Handler)
+        self.config = config
         self.isolated = isolated
-        self.out = out
-        self.received: list[str] = []
+        self.out: Path | None = None
         self.files: dict[str, Path] = {}
         self.url = f"http://127.0.0.1:{self.server_port}"
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -48,6 +49,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:
+        if self.path == "/config.json" and self._local():
+            data = json.dumps(self.server.config).encode()
+            self._end(200, {"Content-Type": TYPES[".json"]}, len(data))
+            self.wfile.write(data)
+            return None
         path = self._path()
         if path is None or not path.is_file():
             return self._end(404)
@@ -87,7 +93,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
             part.unlink()
             return self._end(400)
         part.replace(target)
-        self.server.received.append(name.removeprefix("/out/"))
         return self._end(204)
 
     def _path(self) -> Path | None:

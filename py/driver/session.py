@@ -46,17 +46,12 @@ class Session:
         headed: bool = False,
         on_event: Callable[[Event], None] | None = None,
     ):
-        numpy = pyodide == PYODIDE_NUMPY
-        self._boot_options = {
-            "wheelUrl": f"/{site.build(numpy).name}",
-            "pyodideUrl": site.pyodide_url(pyodide),
-            "packages": ["numpy"] if numpy else [],
-        }
+        config = site.config(site.build(numpy=pyodide == PYODIDE_NUMPY), pyodide)
         self._program = browser.ensure()
         self._headed = headed
         self.on_event = on_event
         self._texts: dict[str, list[str]] = {"stdout": [], "stderr": []}
-        self.server = Server(isolated=isolated)
+        self.server = Server(config, isolated=isolated)
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
         try:
@@ -127,6 +122,10 @@ class Session:
         """Ctrl-C for the script; `force` when the first was not heard."""
         self.start(self.evaluate("([force]) => driver.interrupt(force)", force))
 
+    def screenshot(self, selector: str, path: Path) -> None:
+        """One element of the page, as a PNG."""
+        self.start(self.page.locator(selector).screenshot(path=path)).result()
+
     def save_out(self, folder: Path) -> list[str]:
         """Brings what Python wrote under /out into the folder; the names."""
         self.server.out = folder
@@ -154,16 +153,17 @@ class Session:
             handle_sigint=False,
         )
         self._browser.on("disconnected", lambda _: self._lose("browser: it ended by itself"))
-        self.page: Page = await self._browser.new_page()
+        self.page: Page = await self._browser.new_page(device_scale_factor=2)
         self.page.on("crash", lambda _: self._lose("browser: the page crashed"))
         self.page.on("close", lambda _: self._lose("browser: the page was closed"))
         await self.page.expose_function("driverEvents", self._hear)
         await self.page.goto(self.server.url)
-        boot = self.evaluate("([options]) => driver.boot(options)", self._boot_options)
+        boot = self.evaluate("() => driver.boot()")
         try:
             return await asyncio.wait_for(boot, BOOT_SECONDS)
         except TimeoutError:
-            raise DriverError(f"page: Python did not start in {BOOT_SECONDS} s; try again") from None
+            problem = f"page: Python did not start in {BOOT_SECONDS} s; run it again"
+            raise DriverError(problem) from None
 
     async def _close(self) -> None:
         if hasattr(self, "_browser"):

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from . import fetch, npm
 from .paths import (
@@ -116,5 +117,15 @@ def _hash(roots: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-def pyodide_url(version: str = PYODIDE) -> str:
-    return f"/{PYODIDE_FOLDER[version]}/"
+def config(wheel: Path, version: str = PYODIDE, model: Path | None = None) -> dict[str, Any]:
+    """What the page reads from /config.json: the boot's options and the default model."""
+    about = None
+    if model:
+        size = model.stat().st_size
+        about = {"name": model.name, "about": fetch.MODEL_ABOUT, "bytes": size}
+    return {
+        "wheelUrl": f"/{wheel.name}",
+        "pyodideUrl": f"/{PYODIDE_FOLDER[version]}/",
+        "packages": ["numpy"] if version == PYODIDE_NUMPY else [],
+        "model": about,
+    }

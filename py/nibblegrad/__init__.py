@@ -10,7 +10,7 @@ from .core.errors import (
     PlanError,
     ShapeError,
 )
-# from .models import load
+from .models import load
 from .tensor import Tensor, device, no_grad, record, tensor, zeros
 
 __version__ = "0.1.0"

@@ -1,5 +1,5 @@
-// Codes of f32 latents under frozen group scales: clamp(round(latent / scale), -8, 7) + 8, packed
-// even k low; one invocation a u32 word of eight codes. Rows need not be word-aligned.
+// Codes of f32 latents under group scales: clamp(round(ratio(latent, scale)), -8, 7) + 8, packed even
+// k low, `ratio` linked in; one invocation a u32 word of eight codes. Rows need not be word-aligned.
 // needs: lib/grid
 struct Params { n: u32, k: u32, p: u32, group: u32, stride: u32, words: u32 }
 @group(0) @binding(0) var<storage, read> latent: array<f32>;
@@ -11,7 +11,7 @@ fn code(row: u32, k: u32) -> u32 {
   if (row >= params.n || k >= params.k) { return 0u; }
   let scale = scales[k / params.group * params.stride + row];
   if (scale == 0.0) { return 8u; }
-  return u32(clamp(round(latent[row * params.k + k] / scale), -8.0, 7.0) + 8.0);
+  return u32(clamp(round(ratio(latent[row * params.k + k], scale)), -8.0, 7.0) + 8.0);
 }
 
 @compute @workgroup_size(WG)

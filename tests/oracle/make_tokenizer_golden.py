@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - letters that look alike are what this file is about
 """Writes tests/data/tokenizer-strings.json: 200 strings and SmolLM2's token ids for each.
 
 Two references have to agree: Rust `tokenizers`, put together here the way Hugging Face's own
@@ -76,13 +77,13 @@ BY_HAND = {
     "code": [
         "def f(x):\n    return x ** 2  # square\n",
         "for (let i = 0; i < n; ++i) { a[i] += b[i] * 0.5; }",
-        "#include <stdio.h>\nint main(void) {\n\tprintf(\"%d\\n\", 42);\n\treturn 0;\n}",
+        '#include <stdio.h>\nint main(void) {\n\tprintf("%d\\n", 42);\n\treturn 0;\n}',
         "SELECT * FROM t WHERE a='x''y' AND b IS NOT NULL;",
-        "<div class=\"a b\"><!-- c --><br/>&nbsp;</div>",
+        '<div class="a b"><!-- c --><br/>&nbsp;</div>',
         '{"k": [1, 2.5, null, true], "s": "\\u00e9\\n"}',
-        "fn main() -> Result<(), Box<dyn Error>> { let x: &'a str = \"s\"; Ok(()) }",
+        'fn main() -> Result<(), Box<dyn Error>> { let x: &\'a str = "s"; Ok(()) }',
         "@group(0) @binding(1) var<storage, read_write> y: array<vec4f>;",
-        "if [[ -n \"$X\" ]]; then echo \"${X%%/*}\" | sed -E 's/a+/b/g'; fi",
+        'if [[ -n "$X" ]]; then echo "${X%%/*}" | sed -E \'s/a+/b/g\'; fi',
         "a&&b||!c??d?.e===f!==g>>>h<<=i",
         "```python\nprint('hi')\n```",
         "x = lambda: (yield)\n\n\n\nclass A: ...\n",
@@ -179,7 +180,8 @@ BY_HAND = {
     "chat": [
         "What is a plume?",
         "Sure! Here's a step-by-step list:\n\n1. First\n2. Second\n   - nested\n3. Third",
-        "# Title\n\n**bold** _it_ `code` [link](http://x.y) ![i](j.png)\n\n> quote\n\n| a | b |\n|---|---|",
+        "# Title\n\n**bold** _it_ `code` [link](http://x.y) ![i](j.png)\n\n"
+        "> quote\n\n| a | b |\n|---|---|",
         "lol!!! omg??? hmm... :-) ;D <3 xD",
         "YES!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!",
         "ha" * 60,

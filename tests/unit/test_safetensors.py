@@ -7,6 +7,7 @@ import pytest
 
 from nibblegrad.core.errors import FormatError
 from nibblegrad.io import safetensors
+from nibblegrad.io.json_text import depth, loads
 
 ENTRY = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
 
@@ -91,7 +92,7 @@ BAD = {
     "'a' is there twice": build(TWICE),
     "surrogates not allowed": build(b'{"\\ud800":1}'),
     "NaN is no JSON number": build(b'{"a":NaN}'),
-    "recursion": build(b"[" * 100_000),
+    "nested deeper than 128 levels": build(b"[" * 100_000),
     "__metadata__ must be": build({"__metadata__": {"x": 1}}, b""),
     "'a' has list where": build({"a": ["F32", [2], [0, 8]]}),
     "'a' has ['data_offsets', 'dtype', 'extra', 'shape']": changed(extra=1),
@@ -203,3 +204,12 @@ def test_accepts_and_refuses_as_rust_does():
         assert ours == theirs, bad
         both += ours is not None
     assert both > 500
+
+
+def test_depth_is_counted_outside_strings_only():
+    assert depth('{"a[[[": [[], {"b": "\\\\"}, "\\"[["]}') == 3
+    assert loads("[" * 128 + "]" * 128) and loads('"' + "[" * 200 + '"') == "[" * 200
+    assert depth('"' + "\\" * 99_999) == 0
+    for deep in ("[" * 129 + "]" * 129, '{"a":' * 10**6):
+        with pytest.raises(ValueError, match="nested deeper than 128"):
+            loads(deep)

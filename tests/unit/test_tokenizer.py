@@ -1,4 +1,5 @@
-"""Tokenizers built from GGUF metadata and from Hugging Face's files, run in node, against goldens."""
+# ruff: noqa: RUF001 - letters that look alike are what this file is about
+"""Tokenizers from GGUF metadata and from Hugging Face's files, run in node, against goldens."""
 
 import json
 import random
@@ -88,15 +89,13 @@ def test_the_golden_file_is_what_it_says():
     assert all(set(t) & set("\x04\x06\x13\x14\x16\x1d\U000323b0\U0010ffff\ufffd") for t in lossy)
 
 
+@needs_model
 def test_all_of_smollm2s_special_ids(metadata):
     spec = tokenizer.from_gguf(metadata)
     assert (spec["bos_id"], spec["pad_id"], spec["add_bos"]) == (1, 2, False)
     assert spec["eos_ids"] == [2, 0]
     assert spec["template"].startswith("{% for message in messages %}")
     assert len(spec["tokenizer"]["added_tokens"]) == 17
-
-
-test_all_of_smollm2s_special_ids = needs_model(test_all_of_smollm2s_special_ids)
 
 
 def rust_twin(spec, pre):
@@ -214,7 +213,7 @@ def test_gguf_refusals(changes, says):
 @pytest.mark.parametrize(
     ("raw", "says"),
     [
-        (b"{", "tokenizer.json: not JSON"),
+        (b"{", "tokenizer.json: Expecting property"),
         (b"[]", "tokenizer.json: a JSON list"),
         (b"{}", "model type is None, which is not supported; supported: 'BPE'"),
         (b'{"model":{"type":"Unigram","vocab":[]}}', "model type is 'Unigram'"),
@@ -300,8 +299,8 @@ def test_template_equals_jinja2(metadata):
             "{% set ns.s = ns.s ~ ns.s %}{% endfor %}{{ ns.s }}",
             "makes more than 1000000 characters",
         ),
-        ("{% for i in range(90000) %}{{ messages[0].content }}{% endfor %}", "1000000 characters"),
-        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "nested too deeply"),
+        ("{% for i in range(9000) %}x" + "y" * 200 + "{% endfor %}", "1000000 char"),
+        ("{% macro f(g) %}{{ g(g) }}{% endmacro %}{{ f(f) }}", "nested too deeply"),
         ("(" * 50 + "{{" + "(" * 100_000 + "}}", "nested too deeply"),
         ("{{ 'x' | indent(2000000000) }}", "nested too deeply, or asks for a text too long"),
         ("x" * 300_000, "is 300000 characters long"),

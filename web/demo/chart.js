@@ -14,6 +14,15 @@ const axis = (/** @type {string} */ label) => ({
   ticks: { stroke: colour("--line"), width: 1 },
 });
 
+const line = (/** @type {string} */ label, /** @type {string} */ name, size = 5) => ({
+  label,
+  stroke: colour(name),
+  width: 2,
+  spanGaps: true,
+  value: (/** @type {uPlot} */ _, /** @type {number | null} */ y) => y?.toFixed(3) ?? "",
+  points: { show: true, size, fill: colour("--back") },
+});
+
 export class LossChart {
   /** Loss by step, and held-out loss by step. @type {Map<number, [number?, number?]>} */
   points = new Map();
@@ -28,18 +37,14 @@ export class LossChart {
         height,
         cursor: { y: false },
         scales: { x: { time: false } },
-        axes: [{ ...axis("step"), incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] }, axis("loss")],
+        axes: [
+          { ...axis("step"), incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] },
+          axis("loss"),
+        ],
         series: [
           { label: "step" },
-          { label: "training loss", stroke: colour("--loss"), width: 2, spanGaps: true },
-          {
-            label: "held-out loss",
-            stroke: colour("--eval"),
-            width: 2,
-            dash: [6, 4],
-            spanGaps: true,
-            points: { show: true, size: 9 },
-          },
+          line("training loss", "--loss"),
+          { ...line("held-out loss", "--eval", 9), dash: [6, 4] },
         ],
       },
       [[], [], []],
@@ -74,5 +79,6 @@ export class LossChart {
     const steps = [...this.points.keys()].sort((a, b) => a - b);
     const column = (/** @type {0 | 1} */ i) => steps.map((s) => this.points.get(s)?.[i] ?? null);
     this.plot.setData([steps, column(0), column(1)]);
+    if (steps.length) this.plot.setLegend({ idx: steps.length - 1 });
   }
 }

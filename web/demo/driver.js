@@ -28,12 +28,14 @@ function forward(event) {
 /** @param {Engine} engine */
 export function expose(engine) {
   if (driverEvents) engine.listeners.add(forward);
-  /** Ends only when build.py has all events. @param {string} name @param {...any} args */
-  const call = async (name, ...args) => {
-    const result = await engine.call(name, ...args);
+  /** Ends only when build.py has all events. @param {Promise<any>} work */
+  const whole = async (work) => {
+    const result = await work;
     await flushing;
     return result;
   };
+  /** @param {string} name @param {...any} args */
+  const call = (name, ...args) => whole(engine.call(name, ...args));
   /** Sends what Python wrote under /out to build.py's server. */
   const saveOut = async () => {
     const names = await engine.call("outFiles");
@@ -45,7 +47,6 @@ export function expose(engine) {
     }
     return names;
   };
-  const boot = (/** @type {any} */ options) => engine.boot(options);
   const interrupt = (/** @type {boolean} */ force) => engine.interrupt(force);
-  return { boot, call, interrupt, saveOut };
+  return { whole, call, interrupt, saveOut };
 }

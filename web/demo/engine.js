@@ -17,7 +17,8 @@ export class Engine {
     /** @type {any} */
     this.worker = Comlink.wrap(this.thread);
     this.ended = new Promise((_, reject) => {
-      this.thread.onerror = (event) => reject(new Error(`${FATAL}: ${event.message || "no reason given"}`));
+      this.thread.onerror = (event) =>
+        reject(new Error(`${FATAL}: ${event.message || "no reason given"}`));
     });
     this.ended.catch(() => undefined); // told through call()
   }

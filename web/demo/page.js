@@ -2,7 +2,7 @@
 import "./page.css";
 import { expose } from "./driver.js";
 import { Engine } from "./engine.js";
-import { alert, clear, offer, show, status } from "./show.js";
+import { alert, clear, log, offer, show, status } from "./show.js";
 
 /** @type {any} */
 const host = self;
@@ -23,6 +23,13 @@ engine.listeners.add(show);
 let booted;
 const boot = () => (booted ??= served.then((options) => engine.boot(options)));
 
+/** The last line says it; a traceback is for the log. @param {string} error */
+function fail(error) {
+  const lines = error.trim().split("\n");
+  alert(lines.at(-1) ?? "");
+  if (lines.length > 1) log(error);
+}
+
 /** Shows the job while it runs; build.py calls it as the form does. @param {object} config */
 async function finetune(config) {
   clear();
@@ -31,7 +38,7 @@ async function finetune(config) {
   status("Starting");
   try {
     const end = await engine.call("finetune", config);
-    if (!end.ok) alert(end.error);
+    if (!end.ok) fail(end.error);
     return end;
   } finally {
     start.disabled = false;
@@ -84,9 +91,15 @@ stop.addEventListener("click", () => {
   engine.call("stop");
 });
 
-host.driver = { ...expose(engine), boot, finetune };
+const driver = expose(engine);
+host.driver = {
+  ...driver,
+  boot,
+  finetune: (/** @type {object} */ config) => driver.whole(finetune(config)),
+};
 clear();
 served.then(({ model }) => {
+  if (!model) return;
   const about = `Empty: ${model.about}, ${(model.bytes / 1e6).toFixed(0)} MB.`;
   /** @type {HTMLElement} */ (document.getElementById("default-model")).textContent = about;
 });

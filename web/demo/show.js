@@ -4,7 +4,8 @@ import { LossChart } from "./chart.js";
 /** @typedef {import("../runtime/worker.js").WorkerEvent} WorkerEvent */
 
 const at = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
-const say = (/** @type {string} */ id, /** @type {string} */ text) => void (at(id).textContent = text);
+const say = (/** @type {string} */ id, /** @type {string} */ text) =>
+  void (at(id).textContent = text);
 const fixed = (/** @type {number} */ n) => (Number.isFinite(n) ? n.toFixed(3) : String(n));
 const megabytes = (/** @type {number} */ n) => `${(n / 1e6).toFixed(1)} MB`;
 const bar = () => /** @type {HTMLProgressElement} */ (at("bar"));
@@ -39,7 +40,8 @@ export function clear() {
   chart ??= new LossChart(at("chart"));
   chart.clear();
   run = { step: 0 };
-  for (const id of ["log", "files", "prompt", "before", "after", "summary"]) at(id).replaceChildren();
+  for (const id of ["log", "files", "prompt", "before", "after", "summary", "numbers"]) say(id, "");
+  bar().value = 0;
   alert("");
 }
 
@@ -58,7 +60,9 @@ function step(e) {
 /** @type {Record<string, (e: WorkerEvent) => void>} */
 const shows = {
   adapter: ({ info }) =>
-    log(`GPU: ${info.description || `${info.vendor} ${info.architecture}`}${info.fallback ? " (software, slow)" : ""}`),
+    log(
+      `GPU: ${info.description || `${info.vendor} ${info.architecture}`}${info.fallback ? " (software, slow)" : ""}`,
+    ),
   loading: ({ loaded, total }) => {
     bar().max = total;
     bar().value = loaded;
@@ -68,9 +72,11 @@ const shows = {
     log(`Model: ${e.name}, ${megabytes(e.bytes)}, licence ${e.license}, ${e.load_s.toFixed(1)} s`);
     status("Model loaded");
   },
-  data: (e) => log(`Data: ${e.source}, ${e.train} examples, ${e.heldout} held out, ${e.tokens} tokens`),
+  data: (e) =>
+    log(`Data: ${e.source}, ${e.train} examples, ${e.heldout} held out, ${e.tokens} tokens`),
   note: ({ text }) => log(text),
-  config: (e) => log(`Options: ${e.steps} steps, rank ${e.lora_r}, learning rate ${e.learning_rate}`),
+  config: (e) =>
+    log(`Options: ${e.steps} steps, rank ${e.lora_r}, learning rate ${e.learning_rate}`),
   eval: ({ when, loss }) => {
     chart.addEval(run.step, loss);
     log(`Held-out loss ${when} training: ${fixed(loss)}`);
@@ -82,7 +88,8 @@ const shows = {
   },
   step,
   saved: ({ files }) => log(`Saved: ${files.join(", ")}`),
-  done: (e) => status(`Done: held-out loss ${fixed(e.eval_before)} before, ${fixed(e.eval_after)} after`),
+  done: (e) =>
+    status(`Done: held-out loss ${fixed(e.eval_before)} before, ${fixed(e.eval_after)} after`),
 };
 
 /** @param {WorkerEvent} e */

@@ -39,7 +39,8 @@ async def _guard(work, filename):
     except SystemExit as end:
         return None, *_exit(end.code)
     except asyncio.CancelledError as problem:
-        return None, 130, _trace(KeyboardInterrupt().with_traceback(problem.__traceback__), filename)
+        interrupt = KeyboardInterrupt().with_traceback(problem.__traceback__)
+        return None, 130, _trace(interrupt, filename)
     except KeyboardInterrupt as problem:
         return None, 130, _trace(problem, filename)
     except BaseException as problem:
@@ -65,6 +66,8 @@ def _trace(problem, filename):
         return f"{problem}\n"
     if place is None and not isinstance(problem, SyntaxError):
         place = problem.__traceback__
+        while place.tb_next and place.tb_frame.f_code.co_filename == "run.py":
+            place = place.tb_next
     return "".join(traceback.format_exception(problem.with_traceback(place)))
 
 

@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from ..core.errors import PlanError
+from ..core.errors import FormatError, PlanError
 from ..core.launch import Sym, pack_step
 from ..core.lazy import np
 from ..ops.formats import dequantise
 from .device import Call, Recording, View
+
+class FileSource:
+    """A local file, read in ranges."""
+
+    def __init__(self, where: str):
+        self.path, self.size = Path(where), Path(where).stat().st_size
+
+    async def read(self, offset: int, nbytes: int) -> bytes:
+        """Bytes of a range; fewer at the end of the file."""
+        with self.path.open("rb") as file:
+            file.seek(offset)
+            return file.read(nbytes)
+
+    async def stream(self, offset: int, nbytes: int, handle: Any, at: int, progress: Any) -> None:
+        """A range into a storage."""
+        data = await self.read(offset, nbytes)
+        handle[0][at : at + len(data)] = np.frombuffer(data, np.uint8)
+        progress(nbytes)
+
+
+async def open_file(where: str) -> FileSource:
+    """A FileSource, or FormatError if there is no such file."""
+    if not Path(where).is_file():
+        raise FormatError(f"load: there is no file '{where}'")
+    return FileSource(where)
+
 
 _NUMPY = {"f32": "float32", "i32": "int32", "u32": "uint32", "u8": "uint8", "i8": "int8"}
 
@@ -51,6 +78,17 @@ class HostDevice:
         """Bytes out."""
         self._not_recording("read")
         return handle[0][offset : offset + nbytes].tobytes()
+
+    def open_source(self, where: str) -> Any:
+        """A file to load from, as a coroutine."""
+        return open_file(where)
+
+    def trim(self) -> None:
+        """Nothing is pooled here."""
+
+    def stats(self) -> dict[str, int]:
+        """Nothing is counted here."""
+        return {}
 
     def _not_recording(self, what: str) -> None:
         if self.recording:

@@ -9,7 +9,7 @@ import json
 from array import array
 from typing import Any
 
-from ..core.errors import DeviceError, PlanError
+from ..core.errors import DeviceError, FormatError, PlanError
 from ..core.launch import Launch, pack, pack_step
 from .device import Call, Recording, View
 from .link import link
@@ -36,6 +36,32 @@ class Records:
 
     def __len__(self) -> int:
         return len(self.words) // 8
+
+
+class JsSource:
+    """A file or URL that JavaScript reads: what is streamed never enters the WASM heap."""
+
+    def __init__(self, runtime: Any, number: int, size: int):
+        self.rt, self.number, self.size = runtime, number, size
+
+    async def read(self, offset: int, nbytes: int) -> bytes:
+        """Bytes of a range; fewer at the end of the file."""
+        try:
+            return (await self.rt.readSource(self.number, offset, nbytes)).to_bytes()
+        except Exception as error:
+            raise FormatError(f"load: {_text(error)}") from None
+
+    async def stream(self, offset: int, nbytes: int, handle: int, at: int, progress: Any) -> None:
+        """A range into a buffer, in chunks; progress(bytes so far)."""
+        from pyodide.ffi import create_proxy  # type: ignore[import-not-found]
+
+        proxy = create_proxy(progress)
+        try:
+            await self.rt.streamSource(self.number, offset, nbytes, handle, at, proxy)
+        except Exception as error:
+            raise FormatError(f"load: {_text(error)}") from None
+        finally:
+            proxy.destroy()
 
 
 class WebGPUPlan(Recording):
@@ -127,6 +153,14 @@ class WebGPUDevice:
         except Exception as error:
             raise _device_error(error) from None
         return found.to_bytes()[:nbytes]
+
+    async def open_source(self, where: str) -> JsSource:
+        """A file of the page, or a URL, to load from; FormatError if there is none."""
+        try:
+            found = json.loads(await self.rt.openSource(where))
+        except Exception as error:
+            raise FormatError(f"load: {_text(error)}") from None
+        return JsSource(self.rt, found["id"], found["size"])
 
     # running ---------------------------------------------------------------------------------
 
@@ -250,9 +284,12 @@ def to_js_bytes(data: Any) -> Any:
     return to_js(memoryview(data).cast("B"))
 
 
+def _text(error: Exception) -> str:
+    return str(error).removeprefix("Error: ")
+
+
 def _device_error(error: Exception) -> Exception:
-    text = str(error)
-    return DeviceError(f"webgpu: {text.removeprefix('Error: ')}")
+    return DeviceError(f"webgpu: {_text(error)}")
 
 
 async def open_device(caps_of: Any, power: str = "high-performance") -> WebGPUDevice:

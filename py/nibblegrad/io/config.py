@@ -4,13 +4,13 @@ What would change the maths and is not built is refused by name: a model that ru
 is worse than one that does not run.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..core.errors import FormatError
 from .header import Header, refuse
+from .json_text import loads_object
 
 LARGEST = 1 << 31
 MOST_LAYERS = 1000  # expected() names nine tensors for each: keep a lie from filling the memory
@@ -92,11 +92,9 @@ GGUF_REFUSED = {  # key: (the value that changes nothing, what any other one mea
 def from_hf(config_json: bytes | str) -> LlamaConfig:
     """The config of a checkpoint in Hugging Face's layout."""
     try:
-        meta = json.loads(config_json)
-    except (ValueError, RecursionError) as e:
-        raise FormatError(f"config.json: not JSON: {e}") from None
-    if not isinstance(meta, dict):
-        raise FormatError(f"config.json: a JSON {type(meta).__name__}, not an object")
+        meta = loads_object(config_json)
+    except ValueError as e:
+        raise FormatError(f"config.json: {e}") from None
     if meta.get("model_type") != "llama":
         kind = meta.get("model_type")
         raise FormatError(

@@ -45,14 +45,14 @@ def want(who: str, end: int, have: int, file_size: int) -> NoReturn:
     raise NeedMore(min(file_size, max(end, 2 * have, 1 << 16)))
 
 
-def refuse(who: str, faults: list[str]) -> None:
+def refuse(who: str, faults: list[str], shown: int = SHOWN) -> None:
     """Raise all faults as one error; none, no error."""
     if not faults:
         return
     if len(faults) == 1:
         raise FormatError(f"{who}: {faults[0]}")
-    rest = [f"and {len(faults) - SHOWN} more"] if len(faults) > SHOWN else []
-    raise FormatError("\n  ".join([f"{who}: {len(faults)} faults", *faults[:SHOWN], *rest]))
+    rest = [f"and {len(faults) - shown} more"] if len(faults) > shown else []
+    raise FormatError("\n  ".join([f"{who}: {len(faults)} faults", *faults[:shown], *rest]))
 
 
 def quote(name: str) -> str:

@@ -61,7 +61,7 @@ def expected(config: LlamaConfig) -> dict[str, tuple[int, ...]]:
     """Every tensor of the model in Hugging Face's names, with its shape [out, in]."""
     c = config
     q, kv = c.num_attention_heads * c.head_dim, c.num_key_value_heads * c.head_dim
-    layer = {
+    layer: dict[str, tuple[int, ...]] = {
         "input_layernorm": (c.hidden_size,),
         "self_attn.q_proj": (q, c.hidden_size),
         "self_attn.k_proj": (kv, c.hidden_size),
@@ -72,7 +72,7 @@ def expected(config: LlamaConfig) -> dict[str, tuple[int, ...]]:
         "mlp.up_proj": (c.intermediate_size, c.hidden_size),
         "mlp.down_proj": (c.hidden_size, c.intermediate_size),
     }
-    out = {"model.embed_tokens.weight": (c.vocab_size, c.hidden_size)}
+    out: dict[str, tuple[int, ...]] = {"model.embed_tokens.weight": (c.vocab_size, c.hidden_size)}
     for i in range(c.num_hidden_layers):
         out |= {f"model.layers.{i}.{name}.weight": shape for name, shape in layer.items()}
     out["model.norm.weight"] = (c.hidden_size,)

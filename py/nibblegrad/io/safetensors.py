@@ -11,6 +11,7 @@ from typing import Any
 
 from ..core.errors import FormatError
 from .header import MAX_HEADER, Header, NeedMore, TensorInfo, quote, refuse, want
+from .json_text import loads
 
 __all__ = ["Header", "NeedMore", "TensorInfo", "dump", "parse"]
 
@@ -54,7 +55,7 @@ def header_length(prefix: bytes, file_size: int) -> int:
 def json_object(raw: bytes) -> dict[str, Any]:
     """The header's JSON as the Rust reader takes it: no NaN, no -0, no name twice."""
     try:
-        value = json.loads(
+        value = loads(
             raw.decode(),
             object_pairs_hook=unique,
             parse_int=whole,
@@ -62,7 +63,7 @@ def json_object(raw: bytes) -> dict[str, Any]:
             parse_constant=finite,
         )
         json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text
-    except (ValueError, RecursionError) as e:
+    except ValueError as e:
         raise FormatError(f"safetensors: header is not JSON in UTF-8: {e}") from None
     if not isinstance(value, dict):
         raise FormatError(f"safetensors: header is a JSON {type(value).__name__}, not an object")

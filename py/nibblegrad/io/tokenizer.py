@@ -3,13 +3,13 @@
 The text work is JavaScript's (web/text/tokenizer.js); here it is only described.
 """
 
-import json
 from array import array
 from collections import Counter
 from typing import Any
 
 from ..core.errors import FormatError
 from .header import quote, refuse
+from .json_text import loads_object
 from .pretokenizer import PRE, bos_first, byte_level, exact, sequence, split, starts_with
 
 CONTROL, USER = 3, 4  # tokenizer.ggml.token_type
@@ -29,9 +29,13 @@ def from_gguf(metadata: dict[str, Any]) -> dict[str, Any]:
     """Tokenizer, its config, chat template and special ids from tokenizer.ggml.* keys."""
     keys = {k.removeprefix("tokenizer.ggml."): v for k, v in metadata.items()}
     pre = checked_kind(keys.get("model"), keys.get("pre"))
-    tokens, merges, types = keys.get("tokens"), keys.get("merges"), keys.get("token_type", [])
+    tokens: Any = keys.get("tokens")
+    merges: Any = keys.get("merges")
+    types: Any = keys.get("token_type", [])
     refuse("tokenizer", list_faults(tokens, merges, types))
-    ids = {name: checked_id(name, keys.get(name + "_token_id"), len(tokens)) for name in SPECIAL}
+    ids: dict[str, Any] = {
+        name: checked_id(name, keys.get(name + "_token_id"), len(tokens)) for name in SPECIAL
+    }
     added = [
         added_token(i, tokens[i], kind == CONTROL)
         for i, kind in enumerate(types)
@@ -39,7 +43,7 @@ def from_gguf(metadata: dict[str, Any]) -> dict[str, Any]:
     ]
     bos = ids["bos"]
     add_bos = keys.get("add_bos_token", pre == "llama-bpe") is True and bos is not None
-    post = bos_first(tokens[bos], bos) if add_bos else None
+    post = bos_first(tokens[bos], bos) if add_bos and bos is not None else None
     config = {
         key: None if ids[name] is None else tokens[ids[name]] for name, key in SPECIAL.items()
     }
@@ -172,18 +176,16 @@ def from_hf(
 
 def json_object(who: str, raw: bytes | str) -> dict[str, Any]:
     try:
-        value = json.loads(raw)
-    except (ValueError, RecursionError) as e:
-        raise FormatError(f"{who}: not JSON: {e}") from None
-    if not isinstance(value, dict):
-        raise FormatError(f"{who}: a JSON {type(value).__name__}, not an object")
-    return value
+        return loads_object(raw)
+    except ValueError as e:
+        raise FormatError(f"{who}: {e}") from None
 
 
 def checked_spec(spec: dict[str, Any]) -> tuple[dict[str, int], list[dict]]:
     """Vocabulary and added tokens of a tokenizer.json that is whole and of a kind we know."""
     faults = []
-    model, added = spec.get("model"), spec.setdefault("added_tokens", [])
+    model: Any = spec.get("model")
+    added: Any = spec.setdefault("added_tokens", [])
     for key in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
         if not isinstance(spec.setdefault(key, None), dict | None):
             faults.append(f"{key} is no object")

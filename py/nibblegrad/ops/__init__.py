@@ -13,7 +13,7 @@ from .attention import (
 from .index import embedding, embedding_q4gsw, index_add
 from .linear import column_sum, linear, linear_dW, linear_grad_x
 from .loss import fused_ce, fused_ce_rows
-from .map import add, div, mul, scale, silu, silu_mul, sub
+from .map import add, axpy, div, mul, scale, silu, silu_mul, sub
 from .norm import rms_norm, rms_norm_grad, rms_norm_grad_weight
 from .op import CATALOGUE, Caps, Op
 from .optim import accumulate, adamw_step, clip_grad_norm, fill
@@ -21,6 +21,7 @@ from .quant import (
     linear_q4gsw,
     linear_q4gsw_backward,
     linear_qcs4w,
+    q4gsw_quantize,
     q4gsw_requant,
     q4gsw_scales,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.launch import Launch, ceil_div, grid1, size
+from ..core.launch import Generated, Launch, ceil_div, grid1, size
 from ..core.lazy import np
 from ..core.schema import Dims
 from . import linear as lin
@@ -154,10 +154,32 @@ def q4gsw_requant(latent, scales, *, group_size: int):
     return packed
 
 
-@q4gsw_requant.kernel("quant/q4gsw_requant")
-def _(d: Dims) -> Launch:
-    words = ceil_div(d.n * ceil_div(d.k, 2), 4)
-    return Launch(grid1(words, 64), (d.n, d.k, ceil_div(d.k, 2), d.group_size, d.c, words))
+def _pack(d: Dims, ratio: str) -> Launch:
+    p = ceil_div(d.k, 2)
+    words = ceil_div(d.n * p, 4)
+    function = Generated(ratio, f"fn ratio(latent: f32, scale: f32) -> f32 {{ return {ratio}; }}")
+    params = (d.n, d.k, p, d.group_size, d.c, words)
+    return Launch(grid1(words, 64), params, link=(function,))
+
+
+q4gsw_requant.kernel("quant/q4gsw_requant")(lambda d: _pack(d, "latent / scale"))
+
+
+@op("f[n k], f[s c] -> u8[n p]", order=("w", "scales", "group_size"),
+    shape=lambda d: (d.n, ceil_div(d.k, 2)))  # fmt: skip
+def q4gsw_quantize(w, scales, *, group_size: int):
+    """Codes of a weight under its own scales, packed as q4gsw_requant does.
+
+    Multiplies by 1 / scale where requant divides, as the two differ upstream: ties may fall apart.
+    Source: torchao IntxWeightOnlyConfig(int4, PerGroup) and ExecuTorch's packer.
+    """
+    s = scales[np.arange(w.shape[1]) // group_size, : w.shape[0]].T
+    with np.errstate(all="ignore"):
+        latent = np.where(s == 0, 0, w * (np.asarray(1, w.dtype) / s))
+    return q4gsw_requant.body(latent, np.ones_like(scales), group_size=group_size)
+
+
+q4gsw_quantize.kernel("quant/q4gsw_requant")(lambda d: _pack(d, "latent * (1.0 / scale)"))
 
 
 @op("f[n k] -> f[s c]", shape=lambda d: (d.k // d.group_size, ceil_div(d.n, 4) * 4))
@@ -208,6 +230,7 @@ def _(d: Dims) -> Launch:
 
 
 linear_qcs4w.without_gradient("upstream has none; qcs4w serves inference only")
+q4gsw_quantize.without_gradient("straight-through: the latent's gradient is linear_dW")
 q4gsw_requant.without_gradient("straight-through: the latent's gradient is linear_dW")
 q4gsw_scales.without_gradient("scales are frozen while training")
 for law in _LAWS:
@@ -215,8 +238,13 @@ for law in _LAWS:
     linear_q4gsw_backward.require(law[0].replace("k", "(k or 2 * p)") if "k" in law[0] else law[0], law[1])
 linear_qcs4w.require("2 * p == k + k % 2", "weight must hold ceil(k / 2) bytes a row")
 linear_qcs4w.require("n * p % 4 == 0", _LAWS[2][1].replace("weights", "weight"))
-q4gsw_requant.require("s * group_size >= k", "scales must have a row for every group of k")
-q4gsw_requant.require("c >= n", "scales must have a column for every output row")
+for made in (q4gsw_requant, q4gsw_quantize):
+    made.require("s * group_size >= k", "scales must have a row for every group of k")
+    made.require("c >= n", "scales must have a column for every output row")
+    made.cases("4x64 2x4", "5x96 3x8", "1x8 1x4", "0x32 1x4", group_size=32)
+    made.cases("6x129 3x8", "3x1 1x4", group_size=64)
+    made.refuses("4x64 1x4", f"{made.name}: scales must have a row for every group of k, "
+                 "got s=1, group_size=32, k=64", group_size=32)  # fmt: skip
 q4gsw_scales.require("k % group_size == 0", "k must be a multiple of group_size")
 linear_q4gsw.cases("1x64 8x32 2x8 8", "3x64 12x32 2x12 -", "9x96 36x48 3x36 36", group_size=32)
 linear_q4gsw.cases("0x32 4x16 1x4 -", "20x64 64x32 2x64 -", group_size=32)
@@ -225,8 +253,6 @@ linear_q4gsw_backward.cases("3x12 12x32 2x12", "1x8 8x32 2x8", "9x36 36x48 3x36"
 linear_q4gsw_backward.cases("0x4 4x16 1x4", group_size=32)
 linear_q4gsw_backward.cases("3x4 4x4 1x4", group_size=8, k=7)
 linear_q4gsw_backward.cases("2x5 5x20 5x8", group_size=8)
-q4gsw_requant.cases("4x64 2x4", "5x96 3x8", "1x8 1x4", "0x32 1x4", group_size=32)
-q4gsw_requant.cases("6x129 3x8", "3x1 1x4", group_size=64)
 q4gsw_scales.cases("4x64", "5x96", "1x32", "0x32", group_size=32)
 linear_qcs4w.cases("3x64 12x32 12 12", "1x8 4x4 4 -", "2x7 4x4 4 -", "1x1 4x1 4 -", "0x8 4x4 4 -")
 linear_q4gsw.refuses("2x8 4x3 1x4 -",
@@ -237,8 +263,6 @@ linear_q4gsw.refuses("2x64 4x32 1x4 -", "linear_q4gsw: weight_scales must have a
     "group of k, got s=1, group_size=32, k=64", group_size=32)  # fmt: skip
 linear_q4gsw_backward.refuses("2x5 4x4 1x4",
     "linear_q4gsw_backward: weights has n=4 but d_out has n=5", group_size=32)  # fmt: skip
-q4gsw_requant.refuses("4x64 1x4", "q4gsw_requant: scales must have a row for every group of k, "
-    "got s=1, group_size=32, k=64", group_size=32)  # fmt: skip
 q4gsw_scales.refuses("4x33", "q4gsw_scales: k must be a multiple of group_size, "
     "got k=33, group_size=32", group_size=32)  # fmt: skip
 linear_qcs4w.refuses("2x8 4x3 4 -",

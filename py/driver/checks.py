@@ -1,0 +1,97 @@
+"""build.py check, test, bench and wheel."""
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from . import npm, site, sizes
+from .paths import NODE_MODULES, ROOT
+from .say import DriverError, Mistake, say
+from .session import Session
+
+LINTED = ["build.py", "py", "tests", "web"]
+HOST_TESTS = ["tests/unit", "tests/catalogue"]
+
+
+def main(options: argparse.Namespace) -> int:
+    return {"check": check, "test": test, "bench": bench, "wheel": wheel}[options.command](options)
+
+
+def wheel(_: argparse.Namespace) -> int:
+    print(site.build_wheel())
+    return 0
+
+
+def test(options: argparse.Namespace) -> int:
+    """Everything, browser included; builds first, so that no test's time is spent on it."""
+    site.build(numpy=True)
+    return _python("-m", "pytest", *options.rest)
+
+
+def bench(options: argparse.Namespace) -> int:
+    """Each script of tests/bench prints its own table."""
+    scripts = sorted((ROOT / "tests/bench").glob("*.py"))
+    names = options.rest or [path.stem for path in scripts]
+    unknown = [name for name in names if name not in {path.stem for path in scripts}]
+    if unknown or not scripts:
+        there = ", ".join(path.stem for path in scripts) or "none"
+        raise Mistake(f"bench: no {', '.join(unknown) or 'script'} in tests/bench; there: {there}")
+    status = 0
+    with Session(headed=options.headed, on_event=_show) as session:
+        for path in (path for path in scripts if path.stem in names):
+            place = str(path.relative_to(ROOT))
+            end = session.run_python(path.read_text(encoding="utf-8"), filename=place)
+            sys.stderr.write(end.error)
+            status = status or end.status
+    return status
+
+
+def _show(event: dict[str, str]) -> None:
+    stream = {"stdout": sys.stdout, "stderr": sys.stderr}.get(event["type"])
+    if stream:
+        print(event["text"], end="", file=stream, flush=True)
+
+
+def check(_: argparse.Namespace) -> int:
+    """The fast gate; every part runs, so that all that is wrong is told at once."""
+    npm.ensure()
+    tests = [name for name in HOST_TESTS if (ROOT / name).is_dir()]
+    brief = ["--quiet", "--output-format=concise"]
+    parts: dict[str, Callable[[], int]] = {
+        "format": lambda: _python("-m", "ruff", "format", "--check", *brief, *LINTED),
+        "lint": lambda: _python("-m", "ruff", "check", *brief, *LINTED),
+        "types": lambda: _npm("pyright", "--pythonpath", sys.executable),
+        "js types": lambda: _npm("tsc", "-p", "web/jsconfig.json"),
+        "js format": lambda: _npm("prettier", "--check", "--log-level=warn", "web"),
+        "sizes": lambda: int(sizes.report()),
+        "tests": lambda: _python("-m", "pytest", "-q", *tests),
+    }
+    failed = [name for name, part in parts.items() if _timed(name, part)]
+    if failed:
+        say(f"check: failed: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+def _timed(name: str, part: Callable[[], int]) -> bool:
+    start = time.monotonic()
+    bad = bool(part())
+    print(f"{'FAIL' if bad else 'ok':<5}{name:<10}{time.monotonic() - start:6.1f} s", flush=True)
+    return bad
+
+
+def _python(*arguments: str | Path) -> int:
+    return subprocess.run([sys.executable, *map(str, arguments)], cwd=ROOT).returncode
+
+
+def _npm(name: str, *arguments: str) -> int:
+    if not (NODE_MODULES / ".bin" / name).exists():
+        raise DriverError(f"check: npm brought no {name}; remove node_modules and run it again")
+    try:
+        npm.tool(name, name, *arguments, lines=40)
+    except DriverError as problem:
+        print(problem)
+        return 1
+    return 0
