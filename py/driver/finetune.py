@@ -8,7 +8,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from . import fetch
+from . import fetch, site
 from .report import Report
 from .say import DriverError, Mistake
 from .session import Event, Session
@@ -27,6 +27,7 @@ def main(options: argparse.Namespace) -> int:
     model = options.model or fetch.model()
     files = [model, *companions(model), *([options.data] if options.data else [])]
     events: SimpleQueue[Event] = SimpleQueue()
+    site.build()  # before the browser is spoken of; Session finds it done
     report.status("starting the browser and Python in it")
     with Session(headed=options.headed, on_event=events.put) as session:
         for path in files:

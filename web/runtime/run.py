@@ -3,6 +3,7 @@
 import ast
 import asyncio
 import inspect
+import io
 import json
 import linecache
 import sys
@@ -74,6 +75,7 @@ def _trace(problem, filename):
 async def run(code, filename, argv):
     """Runs the text of a script; JSON of its exit status and traceback."""
     sys.argv = [filename, *json.loads(argv)]
+    sys.stdin = io.StringIO()  # at its end; anew, for exit() closes it
     _remember(code, filename)
     _, status, error = await _guard(_execute(code, filename, _main(filename)), filename)
     return json.dumps({"ok": status == 0, "status": status, "error": error})

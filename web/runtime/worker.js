@@ -1,6 +1,7 @@
 // The module worker where Python and WebGPU live: boot, files, run, job. Knows no ops or shapes.
 import * as Comlink from "comlink";
 import { createRuntime } from "./index.js";
+import { tokenizer } from "../text/tokenizer.js";
 import source from "./run.py";
 
 /** @typedef {{type: string, [key: string]: any}} WorkerEvent */
@@ -97,13 +98,12 @@ const api = {
     pyodide = await loadPyodide({ indexURL });
     pyodide.setStdout(stream("stdout"));
     pyodide.setStderr(stream("stderr"));
-    pyodide.setStdin({ stdin: () => null });
     pyodide._api.on_fatal = onFatal;
     disk = pyodide.FS;
     disk.mkdir("/files");
     disk.mkdir("/out");
     mount = disk.mount(disk.filesystems.WORKERFS, {}, "/files");
-    pyodide.registerJsModule("nibblegrad_runtime", createRuntime({ files }));
+    pyodide.registerJsModule("nibblegrad_runtime", createRuntime({ files, tokenizer, readFile: (path) => pyodide.FS.readFile(path) }));
     if (packages.length) await loadPackages(packages);
     pyodide.unpackArchive(await wheel, "wheel");
     python = pyodide.toPy({ __name__: "nibblegrad_worker" });

@@ -3,6 +3,10 @@
 Patterns are written for Oniguruma, as in tokenizer.json. The JavaScript library translates `Split`
 patterns exactly, but its own `Digits` and `ByteLevel` patterns know ASCII digits and JavaScript's
 blanks only (U+FEFF is one there, U+0085 is not). So both are spelled out as `Split`.
+
+Some vocabularies lack bytes (SmolLM2 has 235 of 256). Rust drops such a byte before it merges, so
+that its neighbours may join; the JavaScript library and llama.cpp drop it after. The models were
+trained with Rust's way, so a last step takes those bytes out; only JavaScript knows that step.
 """
 
 from typing import Any
@@ -40,6 +44,26 @@ def byte_level() -> dict[str, Any]:
         "trim_offsets": True,
         "use_regex": False,
     }
+
+
+def without_unknown(pre: dict[str, Any] | None, model: dict[str, Any]) -> dict[str, Any] | None:
+    """pre, with bytes that no token covers taken out; unchanged if the model replaces them."""
+    steps = as_list(as_dict(pre).get("pretokenizers"))
+    missing = "".join(letter for letter in alphabet() if letter not in model["vocab"])
+    kept = model.get("unk_token") is not None or model.get("byte_fallback")
+    if kept or not missing or not steps or steps[-1] != byte_level():
+        return pre
+    # the alphabet's letters are written as \u escapes: some are signs of the pattern language
+    letters = "".join(f"\\u{ord(letter):04x}" for letter in missing)
+    return sequence(
+        [*steps, {"type": "Replace", "pattern": {"Regex": f"[{letters}]"}, "content": ""}]
+    )
+
+
+def alphabet() -> list[str]:
+    """The letter that stands for each of the 256 bytes in byte-level vocabularies (as GPT-2's)."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    return [chr(c) for c in plain] + [chr(256 + n) for n in range(256 - len(plain))]
 
 
 def bos_first(token: str, i: int) -> dict[str, Any]:

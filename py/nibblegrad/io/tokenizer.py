@@ -10,7 +10,16 @@ from typing import Any
 from ..core.errors import FormatError
 from .header import quote, refuse
 from .json_text import loads_object
-from .pretokenizer import PRE, bos_first, byte_level, exact, sequence, split, starts_with
+from .pretokenizer import (
+    PRE,
+    bos_first,
+    byte_level,
+    exact,
+    sequence,
+    split,
+    starts_with,
+    without_unknown,
+)
 
 CONTROL, USER = 3, 4  # tokenizer.ggml.token_type
 SPECIAL = {  # tokenizer.ggml.X_token_id: its name in tokenizer_config.json
@@ -118,28 +127,29 @@ def checked_template(value: Any) -> str | None:
 def tokenizer_json(
     pre: str, tokens: list[str], merges: list[str], added: list[dict], post: dict | None
 ) -> dict[str, Any]:
-    """A tokenizer.json. Bytes that no token covers are dropped, as llama.cpp and Rust do."""
+    """A tokenizer.json."""
+    model = {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": None,
+        "continuing_subword_prefix": None,
+        "end_of_word_suffix": None,
+        "fuse_unk": False,
+        "byte_fallback": False,
+        "ignore_merges": pre == "llama-bpe",
+        "vocab": {token: i for i, token in enumerate(tokens)},
+        "merges": merges,
+    }
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
         "added_tokens": added,
         "normalizer": {"type": "NFC"} if pre == "qwen2" else None,
-        "pre_tokenizer": sequence([*map(split, PRE[pre]), byte_level()]),
+        "pre_tokenizer": without_unknown(sequence([*map(split, PRE[pre]), byte_level()]), model),
         "post_processor": post,
         "decoder": byte_level(),
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": None,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
-            "ignore_merges": pre == "llama-bpe",
-            "vocab": {token: i for i, token in enumerate(tokens)},
-            "merges": merges,
-        },
+        "model": model,
     }
 
 
@@ -164,7 +174,8 @@ def from_hf(
     config["clean_up_tokenization_spaces"] = False
     template = template or default_template(config.pop("chat_template", None))
     return {
-        "tokenizer": spec | {"pre_tokenizer": exact(spec["pre_tokenizer"])},
+        "tokenizer": spec
+        | {"pre_tokenizer": without_unknown(exact(spec["pre_tokenizer"]), spec["model"])},
         "config": config,
         "template": checked_template(template),
         "eos_ids": end_ids([special["eos"]], added),
