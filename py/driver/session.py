@@ -146,12 +146,7 @@ class Session:
     async def _open(self) -> dict[str, str]:
         self._lost: asyncio.Future[str] = self._loop.create_future()
         self._playwright = await async_playwright().start()
-        self._browser: Browser = await self._playwright.chromium.launch(
-            executable_path=self._program,
-            headless=not self._headed,
-            args=browser.flags(),
-            handle_sigint=False,
-        )
+        self._browser = await self._launch()
         self._browser.on("disconnected", lambda _: self._lose("browser: it ended by itself"))
         self.page: Page = await self._browser.new_page(device_scale_factor=2)
         self.page.on("crash", lambda _: self._lose("browser: the page crashed"))
@@ -164,6 +159,21 @@ class Session:
         except TimeoutError:
             problem = f"page: Python did not start in {BOOT_SECONDS} s; run it again"
             raise DriverError(problem) from None
+
+    async def _launch(self) -> Browser:
+        try:
+            return await self._playwright.chromium.launch(
+                executable_path=self._program,
+                headless=not self._headed,
+                args=browser.flags(),
+                handle_sigint=False,  # Ctrl-C is for the script
+            )
+        except PlaywrightError as problem:
+            last = [line for line in str(problem).splitlines() if "[pid=" in line and "err" in line]
+            raise DriverError(
+                f"browser: {self._program} did not start; try it by hand, {browser.GIVE}\n"
+                + "\n".join(["    " + line.strip() for line in last[-5:]])
+            ) from None
 
     async def _close(self) -> None:
         if hasattr(self, "_browser"):

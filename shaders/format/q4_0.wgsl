@@ -13,3 +13,19 @@ fn weight4(row: u32, k: u32) -> vec4f {
 fn weight(row: u32, k: u32) -> f32 {
   return weight4(row, k & ~3u)[k & 3u];
 }
+
+// Eight weights of one word and one scale: k .. k + 3, and as far on as GAP says.
+const GAP = 16u;
+
+fn pair_at(p: u32) -> u32 {
+  return p / 4u * 32u + p % 4u * 4u;
+}
+
+fn weight8(row: u32, k: u32) -> array<vec4f, 2> {
+  let block = 18u * (row * (params.w.x / 32u) + k / 32u);
+  let d = scale_at(block);
+  let word = word_at(block + 2u + k % 32u);
+  let low = vec4f(unpack4xU8(word & 0x0f0f0f0fu));
+  let high = vec4f(unpack4xU8((word >> 4u) & 0x0f0f0f0fu));
+  return array((low - 8.0) * d, (high - 8.0) * d);
+}

@@ -19,3 +19,18 @@ fn weight(row: u32, k: u32) -> f32 {
   let code = (w[byte / 4u] >> ((byte % 4u) * 8u + (k % 2u) * 4u)) & 15u;
   return (f32(code) - 8.0) * scale_of(row, k);
 }
+
+// Eight weights: k .. k + 3 and k + GAP .. ; pair p begins at pair_at(p).
+const GAP = 4u;
+
+fn pair_at(p: u32) -> u32 {
+  return p * 8u;
+}
+
+fn weight8(row: u32, k: u32) -> array<vec4f, 2> {
+  let bits = w[(row * params.w.w + k / 2u) / 4u];
+  let low = vec4u(bits, bits >> 4u, bits >> 8u, bits >> 12u) & vec4u(15u);
+  let high = vec4u(bits >> 16u, bits >> 20u, bits >> 24u, bits >> 28u) & vec4u(15u);
+  let s = scale_of(row, k);
+  return array((vec4f(low) - 8.0) * s, (vec4f(high) - 8.0) * s);
+}

@@ -11,3 +11,17 @@ fn weight4(row: u32, k: u32) -> vec4f {
 fn weight(row: u32, k: u32) -> f32 {
   return weight4(row, k & ~3u)[k & 3u];
 }
+
+// Eight weights: k .. k + 3 and k + GAP .. ; pair p begins at pair_at(p).
+const GAP = 4u;
+
+fn pair_at(p: u32) -> u32 {
+  return p * 8u;
+}
+
+fn weight8(row: u32, k: u32) -> array<vec4f, 2> {
+  let block = 34u * (row * (params.w.x / 32u) + k / 32u);
+  let d = scale_at(block);
+  let byte = block + 2u + k % 32u;
+  return array(d * vec4f(unpack4xI8(word_at(byte))), d * vec4f(unpack4xI8(word_at(byte + 4u))));
+}

@@ -15,3 +15,14 @@ fn weight(row: u32, k: u32) -> f32 {
   let code = (w[byte / 4u] >> ((byte % 4u) * 8u + ((k + 1u) % 2u) * 4u)) & 15u;
   return (f32(code) - 8.0) * w_scale[row];
 }
+
+// Eight weights: k .. k + 3 and k + GAP .. ; pair p begins at pair_at(p).
+const GAP = 4u;
+
+fn pair_at(p: u32) -> u32 {
+  return p * 8u;
+}
+
+fn weight8(row: u32, k: u32) -> array<vec4f, 2> {
+  return array(weight4(row, k), weight4(row, k + 4u));
+}

@@ -103,7 +103,10 @@ const api = {
     disk.mkdir("/files");
     disk.mkdir("/out");
     mount = disk.mount(disk.filesystems.WORKERFS, {}, "/files");
-    pyodide.registerJsModule("nibblegrad_runtime", createRuntime({ files, tokenizer, readFile: (path) => pyodide.FS.readFile(path) }));
+    pyodide.registerJsModule(
+      "nibblegrad_runtime",
+      createRuntime({ files, tokenizer, readFile: (path) => pyodide.FS.readFile(path) }),
+    );
     if (packages.length) await loadPackages(packages);
     pyodide.unpackArchive(await wheel, "wheel");
     python = pyodide.toPy({ __name__: "nibblegrad_worker" });

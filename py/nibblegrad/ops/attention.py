@@ -163,6 +163,7 @@ def _rotate(made: Op, kernel: str) -> None:
     def _(g: Any, out: Any, x: Any, cos: Any, sin: Any, *, pos: int, inverse: bool):
         return (lambda: made(g, cos, sin, pos=pos, inverse=not inverse), None, None)
 
+    made.saves(x="cos sin")
     made.require("e % 2 == 0", "the head size must be even")
 
 

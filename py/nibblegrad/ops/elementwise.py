@@ -102,6 +102,8 @@ def _attach_gradient(made: Op, grads: dict[str, str], lets: dict[str, str]) -> N
         )
 
     made.vjp(backward)
+    reads = {n: " ".join(p.names[1:]) if p else "" for n, p in partials.items()}
+    made.saves(**reads)
 
 
 def _thunk(partial: Op | None, given: dict[str, Any], attrs: dict[str, Any], like: Any) -> Any:

@@ -33,6 +33,9 @@ def _(g: Any, out: Any, weight: Any, indices: Any):
     return (lambda: index_add(g, indices, n=weight.shape[0]), None)
 
 
+embedding.saves(weight="indices")
+
+
 @op("f[*b k], i[*b] -> f[n k]", shape=lambda d: (d.n, d.k), order=("g", "indices", "n"), tol=2e-5)
 def index_add(g, indices, *, n: int):
     """Zeros [n, k] with row g[i] added to row indices[i], summed in index order: deterministic.

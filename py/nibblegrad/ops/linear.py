@@ -40,6 +40,18 @@ def launch_tile(d: Dims, link: str, w: tuple[int, int, int, int], bias: bool) ->
     )
 
 
+def launch_tile8(
+    d: Dims, width: int, link: str, w: tuple[int, int, int, int], bias: bool
+) -> Launch | None:
+    """8 x 8 outputs an invocation, for five rows and more; `width` is the outputs' row length."""
+    m = size(d.b)
+    if d.k % 8 or m < 5:
+        return None
+    params = (*w, m, d.n, d.k, int(bias))
+    grid = grid1(ceil_div(m, 8) * ceil_div(width, 8), 64)
+    return Launch(grid, params, link=(f"format/{link}",), weights=BOUND.get(link, ()))
+
+
 def launch_each(d: Dims, n: int, link: str, w: tuple[int, int, int, int], bias: bool) -> Launch:
     """One invocation an output."""
     m = size(d.b)
@@ -77,6 +89,11 @@ def _(d: Dims) -> Launch | None:
     return launch_shared(d, d.w.dtype.name, (d.k, 0, 0, 0), d.bias is not None)
 
 
+@linear.kernel("matmul/linear_tile8")
+def _(d: Dims) -> Launch | None:
+    return launch_tile8(d, d.n, d.w.dtype.name, (d.k, 0, 0, 0), d.bias is not None)
+
+
 @linear.kernel("matmul/linear_tile")
 def _(d: Dims) -> Launch | None:
     if d.k % 4:
@@ -96,6 +113,9 @@ def _(g: Any, out: Any, x: Any, w: Any, bias: Any):
         lambda: linear_dW(g, x),
         lambda: column_sum(g),
     )
+
+
+linear.saves(x="w", w="x", bias="")
 
 
 @op("f[*b n], w[n k] -> f[*b k]", tol=2e-5)
@@ -125,6 +145,13 @@ def _(d: Dims) -> Launch | None:
     grid = grid1(ceil_div(m, 64) * ceil_div(d.k, 64), 1)
     link = (f"format/{d.w.dtype.name}",)
     return Launch(grid, (d.k, 0, 0, 0, m, d.n, d.k, 0), link=link)
+
+
+@linear_grad_x.kernel("matmul/linear_grad_x_tile8")
+def _(d: Dims) -> Launch | None:
+    if d.n % 4:
+        return None
+    return launch_tile8(d, d.k, d.w.dtype.name, (d.k, 0, 0, 0), False)
 
 
 @linear_grad_x.kernel("matmul/linear_grad_x_tile")

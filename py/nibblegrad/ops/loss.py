@@ -58,6 +58,7 @@ def fused_ce(logits: Any, labels: Any, n_valid: float | Sym) -> tuple[Any, Any]:
     return sum_all(partial), grad
 
 
+fused_ce_rows.saves(logits="out")
 fused_ce_rows.require("v > 0", "a row of no classes has no loss")
 fused_ce_rows.cases("3x5 i:3", "1x1 i:1", "7x257 i:7", "0x5 i:0", "6x64 i:6", n_valid=3.0)
 fused_ce_rows.refuses("3x5 i:4", "fused_ce_rows: labels has r=4 but logits has r=3", n_valid=1.0)

@@ -45,6 +45,9 @@ def _(g: Any, out: Any, x: Any, weight: Any, *, eps: float):
     )
 
 
+rms_norm.saves(x="x weight", weight="x")
+
+
 @op("f[*b n], f[*b n], f[n] -> f[*b n]", tol=2e-5)
 def rms_norm_grad(g, x, weight, *, eps: float = 1e-6):
     """Gradient of rms_norm to x, g the gradient of its output."""

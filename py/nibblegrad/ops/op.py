@@ -61,6 +61,7 @@ class Op:
         self.laws: list[tuple[Any, str, str]] = []
         self.gradient: Callable[..., Any] | None = None
         self.no_gradient = ""
+        self.needs: dict[str, tuple[str, ...]] | None = None
         self.case_list: list[tuple[str, dict[str, Any]]] = []
         self.refusals: list[tuple[str, str, dict[str, Any]]] = []
         CATALOGUE[self.name] = self
@@ -141,6 +142,11 @@ class Op:
         """Attach the gradient: f(g, out, *inputs, **attrs) -> one entry an input, thunks allowed."""
         self.gradient = function
         return function
+
+    def saves(self, /, **needs: str) -> None:
+        """Which values the gradient to each input reads, "out" among them: saves(x="w", w="x").
+        The tape keeps only those, and of the rest the shapes. Unsaid, it keeps everything."""
+        self.needs = {name: tuple(text.split()) for name, text in needs.items()}
 
     def without_gradient(self, reason: str) -> None:
         """Say why there is none."""

@@ -69,6 +69,13 @@ def _(d: Dims) -> Launch | None:
     return lin.launch_shared(d, "q4gsw", _q4(d), d.bias is not None)
 
 
+@linear_q4gsw.kernel("matmul/linear_tile8")
+def _(d: Dims) -> Launch | None:
+    if d.group_size % 8:
+        return None
+    return lin.launch_tile8(d, d.n, "q4gsw", _q4(d), d.bias is not None)
+
+
 @linear_q4gsw.kernel("matmul/linear_tile")
 def _(d: Dims) -> Launch | None:
     if d.k % 8 or d.group_size % 4:
@@ -89,6 +96,9 @@ def _(g: Any, out: Any, x: Any, weights: Any, scales: Any, bias: Any, *, group_s
         None,
         lambda: lin.column_sum(g),
     )
+
+
+linear_q4gsw.saves(self="weights weight_scales", bias="")
 
 
 @op(
@@ -114,6 +124,14 @@ def _k(d: Dims) -> int:
 def _backward_w(d: Dims) -> tuple[int, int, int, int]:
     d.values["k"] = _k(d)
     return (d.values["k"], d.group_size, d.c, d.p)
+
+
+@linear_q4gsw_backward.kernel("matmul/linear_grad_x_tile8")
+def _(d: Dims) -> Launch | None:
+    w = _backward_w(d)
+    if d.n % 4 or d.group_size % 8:
+        return None
+    return lin.launch_tile8(d, d.k, "q4gsw", w, False)
 
 
 @linear_q4gsw_backward.kernel("matmul/linear_grad_x_tile")
@@ -219,6 +237,11 @@ def _qcs4w(d: Dims) -> tuple[int, int, int, int]:
     return (d.k, 0, 0, d.p)
 
 
+@linear_qcs4w.kernel("matmul/linear_tile8")
+def _(d: Dims) -> Launch | None:
+    return lin.launch_tile8(d, d.n, "qcs4w", _qcs4w(d), d.bias is not None)
+
+
 @linear_qcs4w.kernel("matmul/linear_tile")
 def _(d: Dims) -> Launch | None:
     return None if d.k % 8 else lin.launch_tile(d, "qcs4w", _qcs4w(d), d.bias is not None)
@@ -254,7 +277,7 @@ linear_q4gsw_backward.cases("0x4 4x16 1x4", group_size=32)
 linear_q4gsw_backward.cases("3x4 4x4 1x4", group_size=8, k=7)
 linear_q4gsw_backward.cases("2x5 5x20 5x8", group_size=8)
 q4gsw_scales.cases("4x64", "5x96", "1x32", "0x32", group_size=32)
-linear_qcs4w.cases("3x64 12x32 12 12", "1x8 4x4 4 -", "2x7 4x4 4 -", "1x1 4x1 4 -", "0x8 4x4 4 -")
+linear_qcs4w.cases("9x64 12x32 12 12", "3x64 12x32 12 12", "1x8 4x4 4 -", "2x7 4x4 4 -", "1x1 4x1 4 -", "0x8 4x4 4 -")
 linear_q4gsw.refuses("2x8 4x3 1x4 -",
     "linear_q4gsw: weights must hold ceil(k / 2) bytes a row, got p=3, k=8", group_size=32)  # fmt: skip
 linear_q4gsw.refuses("2x2 3x1 1x4 -", "linear_q4gsw: weights must be a whole number of 4-byte "

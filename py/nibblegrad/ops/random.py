@@ -61,6 +61,7 @@ def _(d: Dims) -> Launch:
 
 
 dropout.vjp(lambda g, out, x, **how: (lambda: dropout(g, **how),))
+dropout.saves(x="")
 uniform.without_gradient("it fills in place, outside the tape")
 dropout.require("0 <= p < 1", "p must be in [0, 1)")
 uniform.cases("3x5", "1", "1000", "0", low=-0.5, high=0.25, seed=7, stream=3)

@@ -35,6 +35,7 @@ def _(g: Any, out: Any, x: Any, *, shape: tuple):
     return (lambda: expand(g, shape=x.shape),)
 
 
+sum_to.saves(x="")
 sum_to.require("len(shape) <= len(x.shape)", "shape has more dims than x")
 sum_to.cases("3x5", shape=(5,))
 sum_to.cases("3x5", "1x5", shape=(1, 5))
@@ -61,6 +62,7 @@ def _(g: Any, out: Any, x: Any, *, shape: tuple):
     return (lambda: sum_to(g, shape=x.shape),)
 
 
+expand.saves(x="")
 expand.require("len(shape) >= len(x.shape)", "shape has fewer dims than x")
 expand.cases("5", "1x5", shape=(3, 5))
 expand.cases("2x1x4", shape=(2, 3, 4))
@@ -89,6 +91,7 @@ def _whole(d: Dims, text: str) -> Launch:
 sum_all.kernel("reduce/all")(lambda d: _whole(d, "x"))
 sum_squares.kernel("reduce/all")(lambda d: _whole(d, "x * x"))
 sum_all.vjp(lambda g, out, x: (lambda: expand(g, shape=x.shape),))
+sum_all.saves(x="")
 sum_squares.without_gradient("it measures gradients")
 for whole in (sum_all, sum_squares):
     whole.cases("3x5", "1", "257x3", "0x4", "1000")

@@ -52,17 +52,19 @@ def _infer(op: Op, args: list[Any], attrs: dict[str, Any], key: Any) -> Dims:
 def _record(op: Op, args: list[Any], attrs: dict[str, Any], outs: tuple[Tensor, ...]) -> None:
     if op.gradient is None:
         return
-    node = Node(op.name, op.gradient, args, attrs, outs)
-    for out in outs:
-        out.requires_grad, out._node = True, node
+    keep, keep_out = [True] * len(args), True
+    if op.needs is not None:
+        wanted = {w for name, arg in zip(op.names, args, strict=True)
+                  if arg is not None and arg.requires_grad for w in op.needs.get(name, ())}  # fmt: skip
+        keep, keep_out = [name in wanted for name in op.names], "out" in wanted
+    Node(op.gradient, args, attrs, outs, keep, keep_out)
 
 
 def reshape(x: Tensor, shape: Shape) -> Tensor:
     """The same bytes under another shape, on the tape."""
     out = Tensor(View(x._view.storage, x._view.offset, Info(shape, x.dtype)))
     if grad_enabled() and x.requires_grad:
-        node = Node("reshape", _reshape_back, [x], {}, (out,))
-        out.requires_grad, out._node = True, node
+        Node(_reshape_back, [x], {}, (out,), [False], False)
     return out
 
 

@@ -30,14 +30,16 @@ def no_grad() -> Iterator[None]:
 
 
 class Node:
-    """One op on the tape. Outputs are known by id: holding them would keep their bytes."""
+    """One op on the tape, with the values its gradient reads; of the others only the shapes."""
 
-    def __init__(self, name: str, gradient: Callable[..., Any], args: list[Any],
-                 attrs: dict[str, Any], outs: tuple[Any, ...]):  # fmt: skip
+    def __init__(self, gradient: Callable[..., Any], args: list[Any], attrs: dict[str, Any],
+                 outs: tuple[Any, ...], keep: list[bool], keep_out: bool):  # fmt: skip
         self.number = next(_numbers)
-        self.name, self.gradient, self.args, self.attrs = name, gradient, args, attrs
-        self.outs: tuple[Any, ...] = tuple(o.detach() for o in outs)
-        self.index = {id(o): i for i, o in enumerate(outs)}
+        self.gradient, self.attrs = gradient, attrs
+        self.args = [a if a is None or k else a.ghost() for a, k in zip(args, keep, strict=True)]
+        self.outs: tuple[Any, ...] = tuple(o.detach() if keep_out else o.ghost() for o in outs)
+        for i, out in enumerate(outs):
+            out.requires_grad, out._node, out._index = True, self, i
 
     def free(self) -> None:
         """Let go of what was saved: a node is walked back once."""
@@ -78,7 +80,7 @@ def _walk(root: Any, grad: Any) -> None:
             nodes[node.number] = node
             waiting[node.number] = [None] * len(node.outs)
             heappush(queue, -node.number)
-        slots, i = waiting[node.number], node.index[id(t)]
+        slots, i = waiting[node.number], t._index
         slots[i] = g if slots[i] is None else slots[i] + g
 
     deliver(root, grad)

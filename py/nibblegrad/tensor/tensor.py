@@ -57,6 +57,16 @@ async def device(name: str = "webgpu") -> Any:
     return made
 
 
+class _Gone:
+    """The storage of a value that the tape did not keep."""
+
+    handle = None
+    nbytes = 0
+
+    def __init__(self, device: Any):
+        self.device = device
+
+
 class Tensor:
     """A row-major array on a device. Operators apply ops; `await t.tolist()` reads it back."""
 
@@ -65,6 +75,7 @@ class Tensor:
         self.requires_grad = requires_grad
         self.grad: Tensor | None = None
         self._node: Any = None
+        self._index = 0  # which of its node's outputs this is
 
     @property
     def shape(self) -> Shape:
@@ -135,6 +146,15 @@ class Tensor:
     def detach(self) -> Tensor:
         """The same bytes, off the tape."""
         return Tensor(self._view)
+
+    def ghost(self) -> Tensor:
+        """Shape, dtype and place on the tape, without the bytes. A leaf stays itself."""
+        if self.requires_grad and self._node is None:
+            return self
+        view = self._view
+        made = Tensor(View(_Gone(view.storage.device), 0, view.info), self.requires_grad)
+        made._node, made._index = self._node, self._index
+        return made
 
     # shape and arithmetic --------------------------------------------------------------------
 
