@@ -48,7 +48,8 @@ def _parser() -> argparse.ArgumentParser:
     _serve(command("serve", "serve the page, to fine-tune in your own browser"))
     test = command("test", "run all tests; what follows -- goes to pytest")
     test.epilog = "Example: build.py test -- -k lora tests/models"
-    command("check", "the fast gate: format, lint, types, layers, host tests; no browser")
+    check = command("check", "the fast gate: format, lint, types, layers, host tests; no browser")
+    check.add_argument("--fix", action="store_true", help="format, and mend what lint can, first")
     bench = command("bench", "run tests/bench/*.py in the page; what follows -- names some")
     bench.add_argument("--headed", action="store_true", help="show the browser")
     command("wheel", "build the wheel and print where it is")

@@ -1,6 +1,6 @@
 // Codes of f32 latents under group scales: clamp(round(ratio(latent, scale)), -8, 7) + 8, packed even
 // k low, `ratio` linked in; one invocation a u32 word of eight codes. Rows need not be word-aligned.
-// needs: lib/grid
+// needs: lib/grid lib/divide
 struct Params { n: u32, k: u32, p: u32, group: u32, stride: u32, words: u32 }
 @group(0) @binding(0) var<storage, read> latent: array<f32>;
 @group(0) @binding(1) var<storage, read> scales: array<f32>;

@@ -6,7 +6,7 @@ import { LossChart } from "./chart.js";
 const at = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const say = (/** @type {string} */ id, /** @type {string} */ text) =>
   void (at(id).textContent = text);
-const fixed = (/** @type {number} */ n) => (Number.isFinite(n) ? n.toFixed(3) : String(n));
+const fixed = (/** @type {number | null} */ n) => n?.toFixed(3) ?? "not measured";
 const megabytes = (/** @type {number} */ n) => `${(n / 1e6).toFixed(1)} MB`;
 const bar = () => /** @type {HTMLProgressElement} */ (at("bar"));
 
@@ -53,7 +53,7 @@ function step(e) {
   bar().value = e.step;
   const speed = `${e.tokens_per_s.toFixed(0)} tokens/s, ${e.eta_s.toFixed(0)} s left`;
   say("numbers", `Step ${e.step} of ${e.steps}, loss ${fixed(e.loss)}, ${speed}`);
-  say("summary", `Training loss went from ${fixed(run.first ?? NaN)} to ${fixed(e.loss)}.`);
+  say("summary", `Training loss went from ${fixed(run.first ?? null)} to ${fixed(e.loss)}.`);
   if (performance.now() - spoken > 10000) status(`Training: step ${e.step} of ${e.steps}`);
 }
 

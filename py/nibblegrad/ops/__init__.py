@@ -8,6 +8,7 @@ from .attention import (
     attention_grad_q,
     rotary,
     rotary_hf,
+    sdpa_with_kv_cache,
     update_cache,
 )
 from .index import embedding, embedding_q4gsw, index_add

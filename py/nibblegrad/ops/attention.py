@@ -202,6 +202,22 @@ update_cache.cases("2x2x3x4 2x9x3x4", pos=7)
 update_cache.refuses("1x3x1x4 1x2x1x4", "update_cache: value has more rows than cache, got t=3, s=2")
 
 
+def sdpa_with_kv_cache(
+    query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any,
+    start_pos: int | Sym, seq_len: int, scale: float | None = None,
+) -> Any:  # fmt: skip
+    """Write key and value into the caches from start_pos on, in place; causal attention over them.
+
+    query f32 [1, s, hq, e], key and value [1, s, hkv, e], caches [1, length, hkv, e]; scale
+    defaults to 1 / sqrt(e). seq_len is query's, as upstream takes it. Source: llama
+    sdpa_with_kv_cache.
+    """
+    update_cache(key, key_cache, start_pos)
+    update_cache(value, value_cache, start_pos)
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    return attention(query, key_cache, value_cache, scale, start_pos)[0]
+
+
 def apply_rotary_emb(xq: Any, xk: Any, freqs_cos: Any, freqs_sin: Any) -> tuple[Any, Any]:
     """Both query and key through `rotary`. Source: et_vk.apply_rotary_emb."""
     return rotary(xq, freqs_cos, freqs_sin), rotary(xk, freqs_cos, freqs_sin)

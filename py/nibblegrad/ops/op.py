@@ -69,7 +69,7 @@ class Op:
     def __repr__(self) -> str:
         return f"{self.name}: {self.schema.text}"
 
-    def __call__(self, *args: Any, **attrs: Any) -> Any:
+    def __call__(self, /, *args: Any, **attrs: Any) -> Any:
         if Op.runner is None:
             raise RuntimeError(f"{self.name}: import nibblegrad before calling an op")
         return Op.runner(self, *self.split(args, attrs))

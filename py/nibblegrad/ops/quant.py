@@ -180,7 +180,7 @@ def _pack(d: Dims, ratio: str) -> Launch:
     return Launch(grid1(words, 64), params, link=(function,))
 
 
-q4gsw_requant.kernel("quant/q4gsw_requant")(lambda d: _pack(d, "latent / scale"))
+q4gsw_requant.kernel("quant/q4gsw_requant")(lambda d: _pack(d, "divide(latent, scale)"))
 
 
 @op("f[n k], f[s c] -> u8[n p]", order=("w", "scales", "group_size"),
@@ -197,10 +197,10 @@ def q4gsw_quantize(w, scales, *, group_size: int):
     return q4gsw_requant.body(latent, np.ones_like(scales), group_size=group_size)
 
 
-q4gsw_quantize.kernel("quant/q4gsw_requant")(lambda d: _pack(d, "latent * (1.0 / scale)"))
+q4gsw_quantize.kernel("quant/q4gsw_requant")(lambda d: _pack(d, "latent * divide(1.0, scale)"))
 
 
-@op("f[n k] -> f[s c]", shape=lambda d: (d.k // d.group_size, ceil_div(d.n, 4) * 4))
+@op("f[n k] -> f[s c]", shape=lambda d: (d.k // d.group_size, ceil_div(d.n, 4) * 4), tol=0)
 def q4gsw_scales(w, *, group_size: int):
     """Symmetric group scales of a weight: largest magnitude / 7.5, group-major, n padded to 4.
 
