@@ -71,84 +71,52 @@ fn main(@builtin(global_invocation_id) gid: vec3u, @builtin(num_workgroups) grou
     let w7 = weight8(column(col + 7u), k);
     let u0 = x[x0 + at];
     let v0 = x[x0 + next];
-    a0 += vec4f(
-      dot(u0, w0[0]) + dot(v0, w0[1]), dot(u0, w1[0]) + dot(v0, w1[1]),
-      dot(u0, w2[0]) + dot(v0, w2[1]), dot(u0, w3[0]) + dot(v0, w3[1]),
-    );
-    b0 += vec4f(
-      dot(u0, w4[0]) + dot(v0, w4[1]), dot(u0, w5[0]) + dot(v0, w5[1]),
-      dot(u0, w6[0]) + dot(v0, w6[1]), dot(u0, w7[0]) + dot(v0, w7[1]),
-    );
+    a0 += vec4f(dot(u0, w0[0]) + dot(v0, w0[1]), dot(u0, w1[0]) + dot(v0, w1[1]),
+      dot(u0, w2[0]) + dot(v0, w2[1]), dot(u0, w3[0]) + dot(v0, w3[1]));
+    b0 += vec4f(dot(u0, w4[0]) + dot(v0, w4[1]), dot(u0, w5[0]) + dot(v0, w5[1]),
+      dot(u0, w6[0]) + dot(v0, w6[1]), dot(u0, w7[0]) + dot(v0, w7[1]));
     let u1 = x[x1 + at];
     let v1 = x[x1 + next];
-    a1 += vec4f(
-      dot(u1, w0[0]) + dot(v1, w0[1]), dot(u1, w1[0]) + dot(v1, w1[1]),
-      dot(u1, w2[0]) + dot(v1, w2[1]), dot(u1, w3[0]) + dot(v1, w3[1]),
-    );
-    b1 += vec4f(
-      dot(u1, w4[0]) + dot(v1, w4[1]), dot(u1, w5[0]) + dot(v1, w5[1]),
-      dot(u1, w6[0]) + dot(v1, w6[1]), dot(u1, w7[0]) + dot(v1, w7[1]),
-    );
+    a1 += vec4f(dot(u1, w0[0]) + dot(v1, w0[1]), dot(u1, w1[0]) + dot(v1, w1[1]),
+      dot(u1, w2[0]) + dot(v1, w2[1]), dot(u1, w3[0]) + dot(v1, w3[1]));
+    b1 += vec4f(dot(u1, w4[0]) + dot(v1, w4[1]), dot(u1, w5[0]) + dot(v1, w5[1]),
+      dot(u1, w6[0]) + dot(v1, w6[1]), dot(u1, w7[0]) + dot(v1, w7[1]));
     let u2 = x[x2 + at];
     let v2 = x[x2 + next];
-    a2 += vec4f(
-      dot(u2, w0[0]) + dot(v2, w0[1]), dot(u2, w1[0]) + dot(v2, w1[1]),
-      dot(u2, w2[0]) + dot(v2, w2[1]), dot(u2, w3[0]) + dot(v2, w3[1]),
-    );
-    b2 += vec4f(
-      dot(u2, w4[0]) + dot(v2, w4[1]), dot(u2, w5[0]) + dot(v2, w5[1]),
-      dot(u2, w6[0]) + dot(v2, w6[1]), dot(u2, w7[0]) + dot(v2, w7[1]),
-    );
+    a2 += vec4f(dot(u2, w0[0]) + dot(v2, w0[1]), dot(u2, w1[0]) + dot(v2, w1[1]),
+      dot(u2, w2[0]) + dot(v2, w2[1]), dot(u2, w3[0]) + dot(v2, w3[1]));
+    b2 += vec4f(dot(u2, w4[0]) + dot(v2, w4[1]), dot(u2, w5[0]) + dot(v2, w5[1]),
+      dot(u2, w6[0]) + dot(v2, w6[1]), dot(u2, w7[0]) + dot(v2, w7[1]));
     let u3 = x[x3 + at];
     let v3 = x[x3 + next];
-    a3 += vec4f(
-      dot(u3, w0[0]) + dot(v3, w0[1]), dot(u3, w1[0]) + dot(v3, w1[1]),
-      dot(u3, w2[0]) + dot(v3, w2[1]), dot(u3, w3[0]) + dot(v3, w3[1]),
-    );
-    b3 += vec4f(
-      dot(u3, w4[0]) + dot(v3, w4[1]), dot(u3, w5[0]) + dot(v3, w5[1]),
-      dot(u3, w6[0]) + dot(v3, w6[1]), dot(u3, w7[0]) + dot(v3, w7[1]),
-    );
+    a3 += vec4f(dot(u3, w0[0]) + dot(v3, w0[1]), dot(u3, w1[0]) + dot(v3, w1[1]),
+      dot(u3, w2[0]) + dot(v3, w2[1]), dot(u3, w3[0]) + dot(v3, w3[1]));
+    b3 += vec4f(dot(u3, w4[0]) + dot(v3, w4[1]), dot(u3, w5[0]) + dot(v3, w5[1]),
+      dot(u3, w6[0]) + dot(v3, w6[1]), dot(u3, w7[0]) + dot(v3, w7[1]));
     let u4 = x[x4 + at];
     let v4 = x[x4 + next];
-    a4 += vec4f(
-      dot(u4, w0[0]) + dot(v4, w0[1]), dot(u4, w1[0]) + dot(v4, w1[1]),
-      dot(u4, w2[0]) + dot(v4, w2[1]), dot(u4, w3[0]) + dot(v4, w3[1]),
-    );
-    b4 += vec4f(
-      dot(u4, w4[0]) + dot(v4, w4[1]), dot(u4, w5[0]) + dot(v4, w5[1]),
-      dot(u4, w6[0]) + dot(v4, w6[1]), dot(u4, w7[0]) + dot(v4, w7[1]),
-    );
+    a4 += vec4f(dot(u4, w0[0]) + dot(v4, w0[1]), dot(u4, w1[0]) + dot(v4, w1[1]),
+      dot(u4, w2[0]) + dot(v4, w2[1]), dot(u4, w3[0]) + dot(v4, w3[1]));
+    b4 += vec4f(dot(u4, w4[0]) + dot(v4, w4[1]), dot(u4, w5[0]) + dot(v4, w5[1]),
+      dot(u4, w6[0]) + dot(v4, w6[1]), dot(u4, w7[0]) + dot(v4, w7[1]));
     let u5 = x[x5 + at];
     let v5 = x[x5 + next];
-    a5 += vec4f(
-      dot(u5, w0[0]) + dot(v5, w0[1]), dot(u5, w1[0]) + dot(v5, w1[1]),
-      dot(u5, w2[0]) + dot(v5, w2[1]), dot(u5, w3[0]) + dot(v5, w3[1]),
-    );
-    b5 += vec4f(
-      dot(u5, w4[0]) + dot(v5, w4[1]), dot(u5, w5[0]) + dot(v5, w5[1]),
-      dot(u5, w6[0]) + dot(v5, w6[1]), dot(u5, w7[0]) + dot(v5, w7[1]),
-    );
+    a5 += vec4f(dot(u5, w0[0]) + dot(v5, w0[1]), dot(u5, w1[0]) + dot(v5, w1[1]),
+      dot(u5, w2[0]) + dot(v5, w2[1]), dot(u5, w3[0]) + dot(v5, w3[1]));
+    b5 += vec4f(dot(u5, w4[0]) + dot(v5, w4[1]), dot(u5, w5[0]) + dot(v5, w5[1]),
+      dot(u5, w6[0]) + dot(v5, w6[1]), dot(u5, w7[0]) + dot(v5, w7[1]));
     let u6 = x[x6 + at];
     let v6 = x[x6 + next];
-    a6 += vec4f(
-      dot(u6, w0[0]) + dot(v6, w0[1]), dot(u6, w1[0]) + dot(v6, w1[1]),
-      dot(u6, w2[0]) + dot(v6, w2[1]), dot(u6, w3[0]) + dot(v6, w3[1]),
-    );
-    b6 += vec4f(
-      dot(u6, w4[0]) + dot(v6, w4[1]), dot(u6, w5[0]) + dot(v6, w5[1]),
-      dot(u6, w6[0]) + dot(v6, w6[1]), dot(u6, w7[0]) + dot(v6, w7[1]),
-    );
+    a6 += vec4f(dot(u6, w0[0]) + dot(v6, w0[1]), dot(u6, w1[0]) + dot(v6, w1[1]),
+      dot(u6, w2[0]) + dot(v6, w2[1]), dot(u6, w3[0]) + dot(v6, w3[1]));
+    b6 += vec4f(dot(u6, w4[0]) + dot(v6, w4[1]), dot(u6, w5[0]) + dot(v6, w5[1]),
+      dot(u6, w6[0]) + dot(v6, w6[1]), dot(u6, w7[0]) + dot(v6, w7[1]));
     let u7 = x[x7 + at];
     let v7 = x[x7 + next];
-    a7 += vec4f(
-      dot(u7, w0[0]) + dot(v7, w0[1]), dot(u7, w1[0]) + dot(v7, w1[1]),
-      dot(u7, w2[0]) + dot(v7, w2[1]), dot(u7, w3[0]) + dot(v7, w3[1]),
-    );
-    b7 += vec4f(
-      dot(u7, w4[0]) + dot(v7, w4[1]), dot(u7, w5[0]) + dot(v7, w5[1]),
-      dot(u7, w6[0]) + dot(v7, w6[1]), dot(u7, w7[0]) + dot(v7, w7[1]),
-    );
+    a7 += vec4f(dot(u7, w0[0]) + dot(v7, w0[1]), dot(u7, w1[0]) + dot(v7, w1[1]),
+      dot(u7, w2[0]) + dot(v7, w2[1]), dot(u7, w3[0]) + dot(v7, w3[1]));
+    b7 += vec4f(dot(u7, w4[0]) + dot(v7, w4[1]), dot(u7, w5[0]) + dot(v7, w5[1]),
+      dot(u7, w6[0]) + dot(v7, w6[1]), dot(u7, w7[0]) + dot(v7, w7[1]));
   }
   store(row + 0u, col, a0);
   store(row + 0u, col + 4u, b0);

@@ -51,7 +51,11 @@ async def run_route(dev, op, case, number, caps):
     texts = [base64.b64encode(await dev.read(v.storage.handle, v.offset, v.nbytes)).decode()
              for v in written]  # fmt: skip
     intact = [await v.storage.intact() for v in (*outs, *args) if v]
-    return {"label": link(op.accepting(d, caps)[number]).label, "outs": texts, "intact": all(intact)}
+    return {
+        "label": link(op.accepting(d, caps)[number]).label,
+        "outs": texts,
+        "intact": all(intact),
+    }
 
 
 async def run_case(dev, case):

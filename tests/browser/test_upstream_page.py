@@ -9,10 +9,12 @@ from pathlib import Path
 import et_vk
 import numpy as np
 import pytest
-from upstream import CALLS, CASES, check, narrowed, wanted
+from upstream import CASES, check, narrowed, wanted
 
 HERE = Path(__file__).parent
-PAGE = (HERE.parent / "catalogue" / "upstream_calls.py").read_text() + """
+PAGE = (
+    (HERE.parent / "catalogue" / "upstream_calls.py").read_text()
+    + """
 import base64
 import nibblegrad as ng
 from nibblegrad.tensor.tensor import empty
@@ -31,6 +33,7 @@ for case in data:
     answer.append([base64.b64encode(await out.tobytes()).decode() for out in outs])
 answer
 """
+)
 DTYPES = {"float32": "f32", "int32": "i32", "uint8": "u8"}
 
 
@@ -58,5 +61,3 @@ def test_kernel_equals_upstream(page, case: et_vk.Case):
         rows = theirs.shape[0] if theirs.ndim else 1
         got.append(flat.reshape(rows, -1) if op in ("pack_q4gsw", "q4gsw_requant") else flat)
     check(case, got)
-
-

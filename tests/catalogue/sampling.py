@@ -17,7 +17,7 @@ POSITIVE = {"v", "total"}  # second moments and squared norms are never negative
 
 
 def shape_of(word: str) -> tuple[int, ...]:
-    """"2x3" -> (2, 3); "[]" -> ()."""
+    """ "2x3" -> (2, 3); "[]" -> ()."""
     return () if word == "[]" else tuple(int(n) for n in word.split("x"))
 
 
@@ -29,7 +29,9 @@ def infos(op: Op, words: str, weight: str = "f32") -> list[Info | None]:
             out.append(None)
             continue
         kind, _, dims = word.rpartition(":")
-        name = {"i": "i32", "f": "f32"}.get(kind) or (weight if term.kind == "w" else KINDS[term.kind])
+        name = {"i": "i32", "f": "f32"}.get(kind) or (
+            weight if term.kind == "w" else KINDS[term.kind]
+        )
         out.append(Info(shape_of(dims), DTYPES[name]))
     return out
 
@@ -46,8 +48,11 @@ def weights(op: Op, words: str) -> list[str]:
 def cases(op: Op) -> list[tuple[str, str, dict]]:
     """(id, words, attrs) of every case of an op."""
     return [
-        (f"{op.name}[{words}{''.join(f' {k}={v}' for k, v in attrs.items())}]",
-         words, {**op.defaults, **attrs})
+        (
+            f"{op.name}[{words}{''.join(f' {k}={v}' for k, v in attrs.items())}]",
+            words,
+            {**op.defaults, **attrs},
+        )
         for words, attrs in op.case_list
     ]
 

@@ -6,7 +6,7 @@ import asyncio
 
 import et_vk
 import pytest
-from upstream import CASES, CALLS, check, narrowed
+from upstream import CALLS, CASES, check, narrowed
 
 import nibblegrad as ng
 from nibblegrad.gpu.host import HostDevice

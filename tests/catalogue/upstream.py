@@ -10,7 +10,7 @@ CASES = [case for name in CALLS for case in et_vk.cases(name)]
 
 
 def wanted(case: et_vk.Case) -> list[np.ndarray]:
-    """The outputs compared: packing's bytes and padded scales; qcs4w's true maths, not its eager twin."""
+    """The outputs compared: packing's bytes and padded scales; qcs4w's true maths."""
     op = case.name.split("/")[0]
     if op == "pack_q4gsw":
         return case.outputs[2:4]

@@ -1,4 +1,4 @@
-"""A tiny Llama on the host device against torch, transformers and PEFT: logits, text, a LoRA run."""
+"""A tiny Llama on the host against torch, transformers and PEFT: logits, text, a LoRA run."""
 
 from __future__ import annotations
 
@@ -65,10 +65,12 @@ def test_gguf_logits_and_text(tmp_path, kind: str, tied: bool):
     assert made == full[: len(made)]
 
 
-@pytest.mark.parametrize("targets", [("q_proj", "v_proj"), ("q_proj", "k_proj", "o_proj", "down_proj")])
+@pytest.mark.parametrize(
+    "targets", [("q_proj", "v_proj"), ("q_proj", "k_proj", "o_proj", "down_proj")]
+)
 @pytest.mark.parametrize("schedule", ["constant", "cosine"])
 def test_lora_run_equals_peft(tmp_path, targets: tuple, schedule: str):
-    """Losses, gradient norms and the final adapter of five steps, with accumulation and clipping."""
+    """Losses, gradient norms, the adapter of five steps, with accumulation and clipping."""
     path = tmp_path / "m.gguf"
     tiny.gguf_file(path, tiny.Tiny(), "Q4_1")
     data = pairs(20, 3)
@@ -119,7 +121,7 @@ def test_adapter_round_trip_and_faults(tmp_path):
         (tmp_path / "c" / "adapter_config.json").write_bytes(
             (tmp_path / "a" / "adapter_config.json").read_bytes()
         )
-        with pytest.raises(ng.FormatError, match="k_proj.lora_A.weight' belongs to no layer"):
+        with pytest.raises(ng.FormatError, match=r"k_proj\.lora_A\.weight' belongs to no layer"):
             ng.tune.load_adapter(fresh, str(tmp_path / "c"))
         return config
 
@@ -130,7 +132,7 @@ def test_adapter_round_trip_and_faults(tmp_path):
 
 
 def test_nan_changes_nothing(tmp_path):
-    """A loss that is not a number: the step is skipped bit for bit, and three in a row end the run."""
+    """A loss that is not a number: the step changes nothing; three in a row end the run."""
     path = tmp_path / "m.gguf"
     tiny.gguf_file(path, tiny.Tiny(), "F32")
 
@@ -174,9 +176,9 @@ def test_accumulation_equals_one_batch(tmp_path):
 
 
 REFUSED = [
-    (dict(r=0), "lora: r must be a positive whole number, got 0"),
-    (dict(lora_dropout=1.0), r"lora: lora_dropout must be in \[0, 1\), got 1.0"),
-    (dict(target_modules=["w_proj"]), "lora: no layer is called w_proj; target_modules may be "),
+    ({"r": 0}, "lora: r must be a positive whole number, got 0"),
+    ({"lora_dropout": 1.0}, r"lora: lora_dropout must be in \[0, 1\), got 1.0"),
+    ({"target_modules": ["w_proj"]}, "lora: no layer is called w_proj; target_modules may be "),
 ]
 
 

@@ -57,7 +57,9 @@ def test_safetensors_is_quantised_while_loading(page, tmp_path, dtype: str):
 def four_bits(w: np.ndarray, group: int = 32) -> np.ndarray:
     """torchao's symmetric int4 group quantisation, there and back."""
     g = w.reshape(w.shape[0], -1, group)
-    scale = np.maximum(np.abs(g).max(-1, keepdims=True) / np.float32(7.5), np.finfo(np.float32).tiny)
+    scale = np.maximum(
+        np.abs(g).max(-1, keepdims=True) / np.float32(7.5), np.finfo(np.float32).tiny
+    )
     return (np.clip(np.rint(g * (1 / scale)), -8, 7) * scale).reshape(w.shape)
 
 
@@ -106,9 +108,7 @@ def test_lora_run_equals_peft(page, tmp_path, model_file):
                                  weight_decay=0.1, max_grad_norm=0.5, total_steps=5)  # fmt: skip
     np.testing.assert_allclose([s[0] for s in got["steps"]], theirs["losses"], rtol=1e-4)
     np.testing.assert_allclose([s[1] for s in got["steps"]], theirs["grad_norms"], rtol=1e-3)
-    loaded = reference_run.adapter_logits(
-        reference_run.load(model_file), tmp_path / "out/end", IDS
-    )
+    loaded = reference_run.adapter_logits(reference_run.load(model_file), tmp_path / "out/end", IDS)
     assert np.abs(loaded - np.array(got["tuned"])).max() <= 1e-4 * np.ptp(loaded)
 
 

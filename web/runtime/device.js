@@ -1,40 +1,12 @@
 // One GPUDevice: pipelines, bind groups, submits, reads; its errors and its loss are remembered.
+import { describe } from "./adapter.js";
 import { encode, resolve } from "./plan.js";
 import { Pool } from "./pool.js";
 
-const LIMITS = /** @type {const} */ ([
-  "maxBufferSize",
-  "maxStorageBufferBindingSize",
-  "maxStorageBuffersPerShaderStage",
-  "maxComputeWorkgroupStorageSize",
-  "maxComputeInvocationsPerWorkgroup",
-  "maxComputeWorkgroupSizeX",
-  "maxComputeWorkgroupsPerDimension",
-]);
 const MAX_GROUPS = 16384;
 const STEP_BYTES = 256;
 
-/** @param {GPURequestAdapterOptions} options */
-export async function openDevice(options) {
-  if (!navigator.gpu)
-    throw new Error(
-      "this browser has no WebGPU (navigator.gpu); use Chrome or Edge 113+, Safari 26+ or " +
-        "Firefox 141+, over https or localhost",
-    );
-  const adapter = await navigator.gpu.requestAdapter(options);
-  if (!adapter)
-    throw new Error(
-      "this browser has no adapter; check that WebGPU and graphics acceleration are enabled, " +
-        "then reload the page",
-    );
-  const requiredLimits = Object.fromEntries(LIMITS.map((name) => [name, adapter.limits[name]]));
-  const wanted = /** @type {GPUFeatureName[]} */ (["timestamp-query", "shader-f16", "subgroups"]);
-  const requiredFeatures = wanted.filter((name) => adapter.features.has(name));
-  const device = await adapter.requestDevice({ requiredLimits, requiredFeatures });
-  return new Gpu(adapter, device);
-}
-
-class Gpu {
+export class Gpu {
   /** @param {GPUAdapter} adapter @param {GPUDevice} device */
   constructor(adapter, device) {
     this.device = device;
@@ -216,12 +188,4 @@ class Gpu {
       staging.destroy();
     }
   }
-}
-
-/** @param {GPUAdapter} adapter @param {GPUDevice} device */
-function describe(adapter, device) {
-  const { vendor, architecture, description } = adapter.info;
-  const fallback = Boolean(/** @type {any} */ (adapter.info).isFallbackAdapter);
-  const limits = Object.fromEntries(LIMITS.map((name) => [name, device.limits[name]]));
-  return { vendor, architecture, description, fallback, features: [...device.features], limits };
 }

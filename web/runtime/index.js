@@ -1,5 +1,6 @@
 // The module Python imports as `nibblegrad_runtime`. Knows buffers and records, never ops or shapes.
-import { openDevice } from "./device.js";
+import { openDevice } from "./adapter.js";
+import { Gpu } from "./device.js";
 import { Sources } from "./source.js";
 
 /**
@@ -7,7 +8,7 @@ import { Sources } from "./source.js";
  *   tokenizer?: (json: string) => Promise<unknown>}} [host] what the embedding page offers
  */
 export function createRuntime(host = {}) {
-  /** @type {Awaited<ReturnType<typeof openDevice>> | undefined} */
+  /** @type {Gpu | undefined} */
   let gpu;
   const need = () => {
     if (!gpu) throw new Error("no device is open; call requestDevice first");
@@ -16,7 +17,8 @@ export function createRuntime(host = {}) {
   const sources = new Sources(host, () => need());
   return {
     requestDevice: async (/** @type {string} */ json) => {
-      gpu = await openDevice(JSON.parse(json || "{}"));
+      const { adapter, device } = await openDevice(JSON.parse(json || "{}"));
+      gpu = new Gpu(adapter, device);
       return JSON.stringify(gpu.info);
     },
     alloc: (/** @type {number} */ n) => need().pool.alloc(n),

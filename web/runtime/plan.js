@@ -26,7 +26,15 @@ export function resolve(tables, bytes, frame) {
       b[i] = verb === COPY ? tables.pool.get(second) : null;
     }
   }
-  return { words, count, a, b, frame, step: /** @type {GPUBuffer | null} */ (null), owned: /** @type {GPUBuffer[]} */ ([]) };
+  return {
+    words,
+    count,
+    a,
+    b,
+    frame,
+    step: /** @type {GPUBuffer | null} */ (null),
+    owned: /** @type {GPUBuffer[]} */ ([]),
+  };
 }
 
 /** One command buffer; consecutive dispatches share a pass.

@@ -103,7 +103,7 @@ async def finetune(config, emit):
     """Runs the library's job; each of its events goes out as JSON."""
 
     async def work():
-        from nibblegrad.tune import job
+        from nibblegrad import job
 
         await job.finetune(json.loads(config), lambda event: emit(json.dumps(event)))
 
@@ -113,7 +113,7 @@ async def finetune(config, emit):
 
 def stop():
     """Asks the job to end after this step."""
-    from nibblegrad.tune import job
+    from nibblegrad import job
 
     job.stop()
 

@@ -87,7 +87,8 @@ export class Sources {
 
 /** @param {Uint8Array} a @param {Uint8Array} b @returns {Uint8Array<ArrayBuffer>} */
 function join(a, b) {
-  if (!a.length && b.buffer instanceof ArrayBuffer) return /** @type {Uint8Array<ArrayBuffer>} */ (b);
+  if (!a.length && b.buffer instanceof ArrayBuffer)
+    return /** @type {Uint8Array<ArrayBuffer>} */ (b);
   const both = new Uint8Array(a.length + b.length);
   both.set(a);
   both.set(b, a.length);

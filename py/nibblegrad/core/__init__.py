@@ -1,1 +1,1 @@
-"""What everything else stands on: dtypes, shapes, schemas, launches, errors. Standard library only."""
+"""What all else stands on: dtypes, shapes, schemas, launches, errors. Standard library only."""

@@ -12,7 +12,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class DType:
-    """One element type. `kind` is f, i, u, b (numbers) or w (only readable through a weight format)."""
+    """One element type. `kind`: f i u b are numbers, w is read only through a weight format."""
 
     name: str
     kind: str

@@ -39,7 +39,7 @@ class Info:
 
 
 class Dims:
-    """The sizes of one call: `d.n` an int, `d.b` a run of dims, `d.x` an argument, `d.eps` an attribute."""
+    """One call: `d.n` a size, `d.b` a run of sizes, `d.x` an argument, `d.eps` an attribute."""
 
     def __init__(self, values: dict[str, Any], args: dict[str, Any], attrs: dict[str, Any]):
         self.values, self.args, self.attrs = values, args, attrs
@@ -81,7 +81,9 @@ def _term(text: str) -> Term:
     return Term(match["kind"], dims, bool(match["opt"]))
 
 
-def bind(who: str, schema: Schema, names: Sequence[str], args: Sequence[Info | None]) -> dict[str, Any]:
+def bind(
+    who: str, schema: Schema, names: Sequence[str], args: Sequence[Info | None]
+) -> dict[str, Any]:
     """Sizes by name, or ShapeError/DTypeError naming the argument and the two values."""
     values: dict[str, Any] = {}
     origin: dict[str, str] = {}

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def walk(obj: Any, wanted: type, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """(dotted name, object) of every `wanted` under obj, in attribute order; private ones are skipped."""
+    """(dotted name, object) of every `wanted` under obj, in attribute order, private ones not."""
     for name, value in _children(obj):
         path = f"{prefix}.{name}" if prefix else name
         if isinstance(value, wanted):

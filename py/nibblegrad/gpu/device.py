@@ -99,3 +99,7 @@ class Device(Protocol):
     def replay(self, plan: Any, values: dict[str, float]) -> None:
         """Run a recorded plan with these step values."""
         ...
+
+    def stats(self) -> dict[str, int]:
+        """Bytes and counts, where they are counted: live, peak, pooled, buffers, dispatches."""
+        ...

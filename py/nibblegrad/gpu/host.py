@@ -11,6 +11,7 @@ from ..core.lazy import np
 from ..ops.formats import dequantise
 from .device import Call, Recording, View
 
+
 class FileSource:
     """A local file, read in ranges."""
 

@@ -5,37 +5,19 @@ The only file that meets `pyodide` and JavaScript.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from array import array
+from collections.abc import Coroutine
 from typing import Any
 
 from ..core.errors import DeviceError, FormatError, PlanError
 from ..core.launch import Launch, pack, pack_step
-from .device import Call, Recording, View
+from .device import Call, View
 from .link import link
+from .records import PARAM_STRIDE, Records, WebGPUPlan, describe, size_class, written
 
-PARAM_STRIDE = 256
 EAGER_RECORDS = 1024
-
-
-class Records:
-    """Eight u32 a record, and the parameter blocks they point at, equal blocks shared."""
-
-    def __init__(self) -> None:
-        self.words = array("I")
-        self.params = bytearray()
-        self._known: dict[bytes, int] = {}
-
-    def dispatch(self, pipeline: int, group: int, params: bytes, grid: tuple[int, int, int]) -> None:
-        """Append one dispatch."""
-        at = self._known.get(params)
-        if at is None:
-            at = self._known[params] = len(self.params)
-            self.params += params.ljust(PARAM_STRIDE, b"\0")
-        self.words.extend((0, pipeline, group, at, *grid, 0))
-
-    def __len__(self) -> int:
-        return len(self.words) // 8
 
 
 class JsSource:
@@ -62,19 +44,6 @@ class JsSource:
             raise FormatError(f"load: {_text(error)}") from None
         finally:
             proxy.destroy()
-
-
-class WebGPUPlan(Recording):
-    """Records installed in the JS runtime."""
-
-    def __init__(self, step: dict[str, str]):
-        super().__init__(step)
-        self.records = Records()
-        self.labels: list[str] = []
-        self.id = -1
-
-    def __str__(self) -> str:
-        return "\n".join(self.labels)
 
 
 class WebGPUDevice:
@@ -169,7 +138,7 @@ class WebGPUDevice:
         target = self.recording.records if self.recording else self.pending
         if self.recording:
             self.recording.touch(call)
-        if not any(_elements(v) for v in _written(call)):
+        if not any(0 not in v.info.shape for v in written(call)):
             return
         compiled = self._compiled.get(call.key) if call.key is not None else None
         if compiled is None or self.force is not None:
@@ -180,13 +149,9 @@ class WebGPUDevice:
         group = self._bind(pipeline, call, launch)
         target.dispatch(pipeline, group, params, launch.grid)
         if self.recording:
-            self.recording.labels.append(self._describe(call, launch))
+            self.recording.labels.append(describe(call, launch))
         elif len(self.pending) >= EAGER_RECORDS:
             self.flush()
-
-    def _describe(self, call: Call, launch: Launch) -> str:
-        shapes = " ".join("x".join(map(str, v.info.shape)) or "1" for v in _written(call))
-        return f"{call.op.name:20} {link(launch).label:48} {launch.grid} -> {shapes}"
 
     def _compile(self, call: Call) -> tuple[int, bytes, Launch]:
         if self.force is None:
@@ -222,7 +187,9 @@ class WebGPUDevice:
         nbytes = max(16, -(-view.nbytes // 16) * 16)  # whole vec4s; buffers are 256-byte multiples
         if nbytes > self.limits["maxStorageBufferBindingSize"]:
             limit = self.limits["maxStorageBufferBindingSize"]
-            raise DeviceError(f"webgpu: a tensor of {nbytes} bytes; this device binds at most {limit}")
+            raise DeviceError(
+                f"webgpu: a tensor of {nbytes} bytes; this device binds at most {limit}"
+            )
         return (view.storage.handle, view.offset, nbytes)
 
     def flush(self) -> None:
@@ -261,27 +228,37 @@ class WebGPUDevice:
         self.rt.drop(plan.id)
 
 
-def _written(call: Call) -> list[View]:
-    named = dict(zip(call.op.names, call.args, strict=True))
-    return [*call.outs, *(v for n in call.op.mutates if (v := named[n]))]
-
-
-def _elements(view: View) -> bool:
-    return 0 not in view.info.shape
-
-
-def size_class(nbytes: int) -> int:
-    """Round up to one of four steps a power of two, at least 256: scratch is reused across shapes."""
-    size = max(256, nbytes)
-    step = 1 << max(8, size.bit_length() - 3)
-    return -(-size // step) * step
-
-
 def to_js_bytes(data: Any) -> Any:
     """A Uint8Array with a copy of these bytes."""
     from pyodide.ffi import to_js  # type: ignore[import-not-found]
 
     return to_js(memoryview(data).cast("B"))
+
+
+class Done(list[Any]):
+    """A finished list that may be awaited all the same."""
+
+    def __await__(self) -> Any:
+        yield from ()
+        return self
+
+
+def finish(work: Coroutine[Any, Any, Any]) -> Any:
+    """The resulting list, if Python may wait here (Pyodide with JSPI); else a task to await."""
+    try:
+        from pyodide.ffi import can_run_sync, run_sync  # type: ignore[import-not-found]
+    except ImportError:
+        return asyncio.ensure_future(work)
+    return Done(run_sync(work)) if can_run_sync() else asyncio.ensure_future(work)
+
+
+def to_js_list(values: list[int]) -> Any:
+    """A JS array of these numbers; the list itself where there is no JS."""
+    try:
+        from pyodide.ffi import to_js  # type: ignore[import-not-found]
+    except ImportError:
+        return list(values)
+    return to_js(list(values))
 
 
 def _text(error: Exception) -> str:

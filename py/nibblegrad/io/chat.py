@@ -24,7 +24,8 @@ SHOWN = 100  # bad rows named in one message
 class Codec(Protocol):
     """What encoding asks of a tokenizer."""
 
-    eos_ids: Iterable[int]
+    @property
+    def eos_ids(self) -> Iterable[int]: ...
 
     def encode(self, text: str, special: bool, /) -> Iterable[int]: ...
 

@@ -14,7 +14,6 @@ from ..nn import Cache
 from ..tensor import Tensor, no_grad, record, zeros
 
 
-
 @dataclass(frozen=True)
 class Sampling:
     """How the next token is chosen; temperature 0 takes the likeliest."""

@@ -66,7 +66,7 @@ class Llama(Layer):
         return self.lm_head(self.model.norm(hidden))
 
     def head_at(self, hidden: Tensor, rows: Tensor) -> Tensor:
-        """Logits only at some rows of the flattened hidden states: the head is the dearest matrix."""
+        """Logits at some rows of the flattened hidden states: the head is the dearest matrix."""
         return self.head(ops.embedding(hidden.reshape(-1, hidden.shape[-1]), rows))
 
     def __call__(self, ids: Sequence[int] | Sequence[Sequence[int]] | Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""From a GGUF or safetensors file to a model: Python reads the header, the weights go to the GPU."""
+"""From a GGUF or safetensors file to a model: Python reads the header, weights go to the GPU."""
 
 from __future__ import annotations
 
@@ -143,19 +143,24 @@ async def _from_gguf(dev: Any, source: Any, header: Header, report: Progress) ->
 async def _from_safetensors(
     dev: Any, source: Any, header: Header, where: str, report: Progress, group_size: int
 ) -> Llama:
-    config = configs.from_hf(await _beside(dev, where, "config.json"))
+    config = configs.from_hf(await _needed(dev, where, "config.json"))
     spec = tokenizers.from_hf(
-        await _beside(dev, where, "tokenizer.json"),
-        await _beside(dev, where, "tokenizer_config.json", needed=False),
+        await _needed(dev, where, "tokenizer.json"),
+        await _beside(dev, where, "tokenizer_config.json"),
+        (await _beside(dev, where, "chat_template.jinja") or b"").decode() or None,
     )
     infos = names.check(header, config)
     total, done = sum(i.nbytes for i in infos.values()), 0
     found: dict[str, Any] = {}
     for name, info in infos.items():  # one at a time: the stored halves never all lie there at once
-        placed = await place(dev, source, {name: info}, lambda n, _, base=done: report(base + n, total))
+        placed = await place(
+            dev, source, {name: info}, lambda n, _, base=done: report(base + n, total)
+        )
         done += info.nbytes
         found[name] = _convert(name, placed[name].tensor(), group_size)
-        await dev.read(placed[name].storage.handle, 0, 4)  # done with: its bytes go back to the pool
+        await dev.read(
+            placed[name].storage.handle, 0, 4
+        )  # done with: its bytes go back to the pool
         del placed
     dev.trim()
     model = build(config, found, lambda w: w if isinstance(w, Q4Linear) else Linear(w), False)
@@ -174,16 +179,22 @@ def _convert(name: str, stored: Tensor, group_size: int) -> Any:
     return Q4Linear.quantise(ops.embedding(stored, every), group_size)
 
 
-async def _beside(dev: Any, where: str, name: str, needed: bool = True) -> bytes | None:
-    """A file of the same folder."""
+async def _beside(dev: Any, where: str, name: str) -> bytes | None:
+    """A file of the same folder, if there is one."""
     path = f"{where.rpartition('/')[0]}/{name}" if "/" in where else name
     try:
         source = await dev.open_source(path)
         return await source.read(0, source.size)
     except FormatError:
-        if not needed:
-            return None
-        raise FormatError(f"load: '{where}' needs {name} beside it; there is none") from None
+        return None
+
+
+async def _needed(dev: Any, where: str, name: str) -> bytes:
+    """A file of the same folder that must be there."""
+    found = await _beside(dev, where, name)
+    if found is None:
+        raise FormatError(f"load: '{where}' needs {name} beside it; there is none")
+    return found
 
 
 def build(config: Any, found: dict[str, Any], linear: Any, interleaved: bool) -> Llama:
@@ -194,10 +205,10 @@ def build(config: Any, found: dict[str, Any], linear: Any, interleaved: bool) ->
         def at(name: str) -> Any:
             return found[f"model.layers.{i}.{name}.weight"]
 
-        sizes = c.num_attention_heads, c.num_key_value_heads, c.head_dim
-        projections = [linear(at(f"self_attn.{p}_proj")) for p in "qkvo"]
+        q, k, v, o = (linear(at(f"self_attn.{p}_proj")) for p in "qkvo")
         mlp = MLP(*(linear(at(f"mlp.{p}_proj")) for p in ("gate", "up", "down")))
-        attention = Attention(*projections, *sizes)
+        sizes = c.num_attention_heads, c.num_key_value_heads, c.head_dim
+        attention = Attention(q, k, v, o, *sizes)
         norms = [RMSNorm(at(n), eps) for n in ("input_layernorm", "post_attention_layernorm")]
         return Block(norms[0], attention, norms[1], mlp)
 
@@ -206,5 +217,3 @@ def build(config: Any, found: dict[str, Any], linear: Any, interleaved: bool) ->
     body = Body(embed, layers, RMSNorm(found["model.norm.weight"], eps))
     head = Linear(embed.weight if c.tie_word_embeddings else found["lm_head.weight"])
     return Llama(config, body, head, Rope(c.head_dim, c.rope_theta, interleaved))
-
-

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from ..core.errors import FormatError
+from ..gpu.webgpu import to_js_list
 from ..io.chat import encode_prompt
 
 
@@ -14,8 +15,13 @@ class Tokenizer:
 
     def __init__(self, inner: Any, spec: dict[str, Any]):
         self._inner, self._spec = inner, spec
-        self.eos_ids: list[int] = list(spec["eos_ids"])
+        self._eos_ids = tuple(spec["eos_ids"])
         self.has_template = bool(spec["template"])
+
+    @property
+    def eos_ids(self) -> tuple[int, ...]:
+        """Tokens that end a turn."""
+        return self._eos_ids
 
     def encode(self, text: str, add_special_tokens: bool = False) -> list[int]:
         """Token ids of a text."""
@@ -23,7 +29,7 @@ class Tokenizer:
 
     def decode(self, ids: list[int], skip_special_tokens: bool = True) -> str:
         """The text of token ids."""
-        return str(self._inner.decode(_array(ids), skip_special_tokens))
+        return str(self._inner.decode(to_js_list(ids), skip_special_tokens))
 
     def apply_chat_template(
         self, messages: list[dict[str, str]], add_generation_prompt: bool = True
@@ -46,14 +52,6 @@ class Tokenizer:
             return self.encode(prompt, True)
         messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
         return encode_prompt(self, messages)
-
-
-def _array(ids: list[int]) -> Any:
-    try:
-        from pyodide.ffi import to_js  # type: ignore[import-not-found]
-    except ImportError:
-        return list(ids)
-    return to_js(list(ids))
 
 
 async def open_tokenizer(dev: Any, spec: dict[str, Any]) -> Tokenizer | None:

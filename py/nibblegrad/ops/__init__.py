@@ -1,4 +1,4 @@
-"""The catalogue of operators. Each is called on tensors: `ops.silu(x)`; `ops.CATALOGUE` lists them."""
+"""The catalogue of operators, called on tensors: `ops.silu(x)`; `ops.CATALOGUE` lists them."""
 
 from .attention import (
     apply_rotary_emb,
@@ -11,6 +11,7 @@ from .attention import (
     sdpa_with_kv_cache,
     update_cache,
 )
+from .codes import q4gsw_quantize, q4gsw_requant, q4gsw_scales
 from .index import embedding, embedding_q4gsw, index_add
 from .linear import column_sum, linear, linear_dW, linear_grad_x
 from .loss import fused_ce, fused_ce_rows
@@ -22,9 +23,6 @@ from .quant import (
     linear_q4gsw,
     linear_q4gsw_backward,
     linear_qcs4w,
-    q4gsw_quantize,
-    q4gsw_requant,
-    q4gsw_scales,
 )
 from .random import dropout, uniform
 from .reduce import argmax, expand, sum_all, sum_squares, sum_to

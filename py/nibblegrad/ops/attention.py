@@ -57,7 +57,7 @@ def _(g: Any, out: Any, q: Any, k: Any, v: Any, *, scale: float, pos: int):
 @op("f[b t h e], f[b t h e], f[b t h], f[b t h e], f[b s g e], f[b s g e] -> f[b t h e], f[b t h]",
     tol=5e-5)  # fmt: skip
 def attention_grad_q(g, out, lse, q, k, v, *, scale: float, pos: int = 0):
-    """Gradient of attention to q, and delta = sum(g * out) a row, which the other gradient needs."""
+    """Gradient of attention to q, and delta = sum(g * out) a row, which the next one needs."""
     scores, group = _scores(q, k, pos, scale)
     weights = np.exp(scores - lse.transpose(0, 2, 1)[..., None])
     delta = (g * out).sum(-1)
@@ -199,7 +199,9 @@ update_cache.without_gradient("a cache serves inference only")
 update_cache.require("t <= s", "value has more rows than cache")
 update_cache.cases("1x2x3x4 1x9x3x4", "1x1x1x1 1x1x1x1", "0x2x3x4 0x9x3x4")
 update_cache.cases("2x2x3x4 2x9x3x4", pos=7)
-update_cache.refuses("1x3x1x4 1x2x1x4", "update_cache: value has more rows than cache, got t=3, s=2")
+update_cache.refuses(
+    "1x3x1x4 1x2x1x4", "update_cache: value has more rows than cache, got t=3, s=2"
+)
 
 
 def sdpa_with_kv_cache(
@@ -231,5 +233,3 @@ def apply_rotary_emb_hf(
         rotary_hf(xq, freqs_cos, freqs_sin, start_pos),
         rotary_hf(xk, freqs_cos, freqs_sin, start_pos),
     )
-
-

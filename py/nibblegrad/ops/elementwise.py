@@ -1,4 +1,4 @@
-"""Ops whose kernel is one expression: the expression becomes the WGSL function of a map skeleton."""
+"""Ops whose kernel is one expression, which becomes the WGSL function of a map skeleton."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from typing import Any
 from ..core.launch import Launch, grid1, size
 from ..core.lazy import np
 from ..core.schema import Dims
+from .codes import unpack_low
 from .op import op
-from .quant import unpack_low
 
 
 @op("w[v k], i[*b] -> f[*b k]", order=("weight", "indices"))

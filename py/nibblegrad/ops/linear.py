@@ -1,4 +1,4 @@
-"""x @ w.T and its gradients, w in any stored format, read as it lies: never dequantised to memory."""
+"""x @ w.T and its gradients, w in any stored format, read as it lies, never dequantised whole."""
 
 from __future__ import annotations
 
@@ -6,104 +6,50 @@ from typing import Any
 
 from ..core.launch import Launch, ceil_div, grid1, size
 from ..core.schema import Dims
+from . import tiles
 from .op import op
-
-
-def tile_rows(m: int) -> int:
-    """Rows a register tile holds: as many as there are, up to eight."""
-    return 1 if m == 1 else 2 if m == 2 else 4 if m <= 4 else 8
 
 
 @op("f[*b k], w[n k], f[n]? -> f[*b n]", tol=2e-5)
 def linear(x, w, bias=None):
-    """x @ w.T + bias. x f32 [*b, k], w [n, k] as stored (f32 f16 bf16 q8_0 q4_0 q4_1), bias f32 [n].
+    """x @ w.T + bias.
 
+    x f32 [*b, k], w [n, k] as stored (f32 f16 bf16 q8_0 q4_0 q4_1), bias f32 [n].
     Source: aten::linear; the block formats are GGML's.
     """
     y = x @ w.T
     return y if bias is None else y + bias
 
 
-BOUND = {"q4gsw": ("weights", "weight_scales"), "qcs4w": ("weight", "scales")}
-
-
-def launch_tile(d: Dims, link: str, w: tuple[int, int, int, int], bias: bool) -> Launch:
-    """The register-tile launch: tile_rows x 4 outputs an invocation, vec4 along k."""
-    m = size(d.b)
-    rows = tile_rows(m)
-    return Launch(
-        grid1(ceil_div(m, rows) * ceil_div(d.n, 4), 64),
-        (*w, m, d.n, d.k, int(bias)),
-        const={"ROWS": rows},
-        link=(f"format/{link}",),
-        weights=BOUND.get(link, ()),
-    )
-
-
-def launch_tile8(
-    d: Dims, width: int, link: str, w: tuple[int, int, int, int], bias: bool
-) -> Launch | None:
-    """8 x 8 outputs an invocation, for five rows and more; `width` is the outputs' row length."""
-    m = size(d.b)
-    if d.k % 8 or m < 5:
-        return None
-    params = (*w, m, d.n, d.k, int(bias))
-    grid = grid1(ceil_div(m, 8) * ceil_div(width, 8), 64)
-    return Launch(grid, params, link=(f"format/{link}",), weights=BOUND.get(link, ()))
-
-
-def launch_each(d: Dims, n: int, link: str, w: tuple[int, int, int, int], bias: bool) -> Launch:
-    """One invocation an output."""
-    m = size(d.b)
-    params = (*w, m, d.n, d.k, int(bias))
-    link_ = (f"format/{link}",)
-    return Launch(grid1(m * n, 64), params, link=link_, weights=BOUND.get(link, ()))
-
-
-def launch_row(d: Dims, link: str, w: tuple[int, int, int, int], bias: bool) -> Launch:
-    """A workgroup an output column, lanes along k: few rows on a GPU."""
-    params = (*w, size(d.b), d.n, d.k, int(bias))
-    return Launch(grid1(size(d.b) * ceil_div(d.n, 4), 1), params, {"ROWS": 1, "LANES": 32},
-                  link=(f"format/{link}",), weights=BOUND.get(link, ()))  # fmt: skip
-
-
-def launch_shared(d: Dims, link: str, w: tuple[int, int, int, int], bias: bool) -> Launch:
-    """A 64 x 64 tile in workgroup memory, 4 x 4 outputs an invocation: many rows on a GPU."""
-    m = size(d.b)
-    params = (*w, m, d.n, d.k, int(bias))
-    grid = grid1(ceil_div(m, 64) * ceil_div(d.n, 64), 1)
-    return Launch(grid, params, link=(f"format/{link}",), weights=BOUND.get(link, ()))
-
-
 @linear.kernel("matmul/linear_row")
 def _(d: Dims) -> Launch | None:
     if d.caps.software or size(d.b) > 4 or d.k % 4:
         return None
-    return launch_row(d, d.w.dtype.name, (d.k, 0, 0, 0), d.bias is not None)
+    return tiles.row(d, d.w.dtype.name, (d.k, 0, 0, 0), d.bias is not None)
 
 
 @linear.kernel("matmul/linear_shared")
 def _(d: Dims) -> Launch | None:
     if d.caps.software or size(d.b) < 16 or d.k % 16 or d.n < 32:
         return None
-    return launch_shared(d, d.w.dtype.name, (d.k, 0, 0, 0), d.bias is not None)
+    return tiles.shared(d, d.w.dtype.name, (d.k, 0, 0, 0), d.bias is not None)
 
 
 @linear.kernel("matmul/linear_tile8")
 def _(d: Dims) -> Launch | None:
-    return launch_tile8(d, d.n, d.w.dtype.name, (d.k, 0, 0, 0), d.bias is not None)
+    return tiles.tile8(d, d.n, d.w.dtype.name, (d.k, 0, 0, 0), d.bias is not None)
 
 
 @linear.kernel("matmul/linear_tile")
 def _(d: Dims) -> Launch | None:
     if d.k % 4:
         return None
-    return launch_tile(d, d.w.dtype.name, (d.k, 0, 0, 0), d.bias is not None)
+    return tiles.tile(d, d.w.dtype.name, (d.k, 0, 0, 0), d.bias is not None)
 
 
 @linear.kernel("matmul/linear_naive")
 def _(d: Dims) -> Launch:
-    return launch_each(d, d.n, d.w.dtype.name, (d.k, 0, 0, 0), d.bias is not None)
+    return tiles.each(d, d.n, d.w.dtype.name, (d.k, 0, 0, 0), d.bias is not None)
 
 
 @linear.vjp
@@ -124,19 +70,6 @@ def linear_grad_x(g, w):
     return g @ w
 
 
-def launch_grad_tile(d: Dims, link: str, w: tuple[int, int, int, int]) -> Launch:
-    """tile_rows x 4 gradients an invocation, four weight rows a step."""
-    m = size(d.b)
-    rows = tile_rows(m)
-    return Launch(
-        grid1(ceil_div(m, rows) * ceil_div(d.k, 4), 64),
-        (*w, m, d.n, d.k, 0),
-        const={"ROWS": rows},
-        link=(f"format/{link}",),
-        weights=BOUND.get(link, ()),
-    )
-
-
 @linear_grad_x.kernel("matmul/linear_grad_x_shared")
 def _(d: Dims) -> Launch | None:
     if d.caps.software or size(d.b) < 16 or d.k % 4 or d.k < 32 or d.n % 16:
@@ -151,19 +84,19 @@ def _(d: Dims) -> Launch | None:
 def _(d: Dims) -> Launch | None:
     if d.n % 4:
         return None
-    return launch_tile8(d, d.k, d.w.dtype.name, (d.k, 0, 0, 0), False)
+    return tiles.tile8(d, d.k, d.w.dtype.name, (d.k, 0, 0, 0), False)
 
 
 @linear_grad_x.kernel("matmul/linear_grad_x_tile")
 def _(d: Dims) -> Launch | None:
     if d.k % 4 or d.n % 4:
         return None
-    return launch_grad_tile(d, d.w.dtype.name, (d.k, 0, 0, 0))
+    return tiles.grad_tile(d, d.w.dtype.name, (d.k, 0, 0, 0))
 
 
 @linear_grad_x.kernel("matmul/linear_grad_x_naive")
 def _(d: Dims) -> Launch:
-    return launch_each(d, d.k, d.w.dtype.name, (d.k, 0, 0, 0), False)
+    return tiles.each(d, d.k, d.w.dtype.name, (d.k, 0, 0, 0), False)
 
 
 @linear_grad_x.vjp

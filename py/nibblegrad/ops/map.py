@@ -62,7 +62,9 @@ for one in (scale, silu):
     one.cases("3x5", "1", "7x257", "0x4")
 scale.case_list = [(shapes, {"s": -0.75}) for shapes, _ in scale.case_list]
 for two in (add, sub, mul, div, silu_mul, axpy):
-    two.cases("3x5 3x5", "1 1", "2x3x5 5", "4x1x3 1x5x1", "0x4 4", "2x1x2x1x3x1x2x1 2x2x1x2x1x2x1x2")
+    two.cases(
+        "3x5 3x5", "1 1", "2x3x5 5", "4x1x3 1x5x1", "0x4 4", "2x1x2x1x3x1x2x1 2x2x1x2x1x2x1x2"
+    )
 axpy.case_list = [(shapes, {"alpha": 0.7}) for shapes, _ in axpy.case_list]
 axpy.refuses("2x3 2x4", "axpy: [2, 3] and [2, 4] do not broadcast", alpha=1.0)
 silu.refuses("i:3", "silu: x must be f32, got i32")

@@ -74,8 +74,10 @@ class Op:
             raise RuntimeError(f"{self.name}: import nibblegrad before calling an op")
         return Op.runner(self, *self.split(args, attrs))
 
-    def split(self, args: tuple[Any, ...], given: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Positional arguments in upstream's order -> tensors in schema order, attributes by name."""
+    def split(
+        self, args: tuple[Any, ...], given: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments in upstream's order -> tensors in schema order, attributes by name."""
         if len(args) > len(self.order):
             raise TypeError(f"{self.name}: takes {len(self.order)} arguments, got {len(args)}")
         values = dict(zip(self.order, args, strict=False))
@@ -139,7 +141,7 @@ class Op:
         return attach
 
     def vjp(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Attach the gradient: f(g, out, *inputs, **attrs) -> one entry an input, thunks allowed."""
+        """Attach the gradient: f(g, out, *inputs, **attrs) -> an entry an input, thunks allowed."""
         self.gradient = function
         return function
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from ..core.launch import Launch, dyn, grid1, size
 from ..core.lazy import np
 from ..core.schema import Dims
@@ -79,8 +78,8 @@ def _(d: Dims) -> Launch:
 for made in (adamw_step, accumulate, fill, clip_grad_norm):
     made.without_gradient("it updates in place, outside the tape")
 accumulate.require("acc.shape == x.shape", "acc and x must have one shape")
-_HYPER = dict(lr=1e-2, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01,
-              bias_correction1=0.1, bias_correction2=0.001)  # fmt: skip
+_HYPER = {"lr": 1e-2, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.01,
+          "bias_correction1": 0.1, "bias_correction2": 0.001}  # fmt: skip
 adamw_step.cases("3x5 3x5 3x5 3x5", "1 1 1 1", "257 257 257 257", "0 0 0 0", **_HYPER)
 accumulate.cases("3x5 3x5", "1 1", "257 257", "0 0")
 fill.cases("3x5", "1", "257", "0", value=1.5)

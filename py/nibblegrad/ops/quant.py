@@ -8,24 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.launch import Generated, Launch, ceil_div, grid1, size
+from ..core.launch import Launch, size
 from ..core.lazy import np
 from ..core.schema import Dims
-from . import linear as lin
+from . import tiles
+from .codes import dequantise_q4gsw, unpack_low
+from .linear import column_sum
 from .op import op
-
-
-def unpack_low(packed: Any, k: int) -> Any:
-    """Signed codes [n, k] of bytes whose low nibble is the even column."""
-    codes = np.empty((packed.shape[0], 2 * packed.shape[1]), np.float32)
-    codes[:, 0::2], codes[:, 1::2] = packed & 15, packed >> 4
-    return codes[:, :k] - 8
-
-
-def dequantise_q4gsw(weights: Any, scales: Any, group_size: int, k: int) -> Any:
-    """f32 [n, k] of q4gsw codes and scales."""
-    groups = np.arange(k) // group_size
-    return unpack_low(weights, k) * scales[groups, : weights.shape[0]].T
 
 
 def _q4(d: Dims) -> tuple[int, int, int, int]:
@@ -59,33 +48,33 @@ def linear_q4gsw(self, weights, weight_scales, bias=None, *, group_size: int):
 def _(d: Dims) -> Launch | None:
     if d.caps.software or size(d.b) > 4 or d.k % 8 or d.group_size % 4:
         return None
-    return lin.launch_row(d, "q4gsw", _q4(d), d.bias is not None)
+    return tiles.row(d, "q4gsw", _q4(d), d.bias is not None)
 
 
 @linear_q4gsw.kernel("matmul/linear_shared")
 def _(d: Dims) -> Launch | None:
     if d.caps.software or size(d.b) < 16 or d.k % 16 or d.n < 32 or d.group_size % 4:
         return None
-    return lin.launch_shared(d, "q4gsw", _q4(d), d.bias is not None)
+    return tiles.shared(d, "q4gsw", _q4(d), d.bias is not None)
 
 
 @linear_q4gsw.kernel("matmul/linear_tile8")
 def _(d: Dims) -> Launch | None:
     if d.group_size % 8:
         return None
-    return lin.launch_tile8(d, d.n, "q4gsw", _q4(d), d.bias is not None)
+    return tiles.tile8(d, d.n, "q4gsw", _q4(d), d.bias is not None)
 
 
 @linear_q4gsw.kernel("matmul/linear_tile")
 def _(d: Dims) -> Launch | None:
     if d.k % 8 or d.group_size % 4:
         return None
-    return lin.launch_tile(d, "q4gsw", _q4(d), d.bias is not None)
+    return tiles.tile(d, "q4gsw", _q4(d), d.bias is not None)
 
 
 @linear_q4gsw.kernel("matmul/linear_naive")
 def _(d: Dims) -> Launch:
-    return lin.launch_each(d, d.n, "q4gsw", _q4(d), d.bias is not None)
+    return tiles.each(d, d.n, "q4gsw", _q4(d), d.bias is not None)
 
 
 @linear_q4gsw.vjp
@@ -94,7 +83,7 @@ def _(g: Any, out: Any, x: Any, weights: Any, scales: Any, bias: Any, *, group_s
         lambda: linear_q4gsw_backward(g, weights, scales, group_size, k=x.shape[-1]),
         None,
         None,
-        lambda: lin.column_sum(g),
+        lambda: column_sum(g),
     )
 
 
@@ -131,7 +120,7 @@ def _(d: Dims) -> Launch | None:
     w = _backward_w(d)
     if d.n % 4 or d.group_size % 8:
         return None
-    return lin.launch_tile8(d, d.k, "q4gsw", w, False)
+    return tiles.tile8(d, d.k, "q4gsw", w, False)
 
 
 @linear_q4gsw_backward.kernel("matmul/linear_grad_x_tile")
@@ -139,86 +128,18 @@ def _(d: Dims) -> Launch | None:
     w = _backward_w(d)
     if d.k % 8 or d.n % 4 or d.group_size % 4:
         return None
-    return lin.launch_grad_tile(d, "q4gsw", w)
+    return tiles.grad_tile(d, "q4gsw", w)
 
 
 @linear_q4gsw_backward.kernel("matmul/linear_grad_x_naive")
 def _(d: Dims) -> Launch:
     w = _backward_w(d)
-    return lin.launch_each(d, d.k, "q4gsw", w, False)
+    return tiles.each(d, d.k, "q4gsw", w, False)
 
 
 @linear_q4gsw_backward.vjp
 def _(h: Any, out: Any, g: Any, weights: Any, scales: Any, *, group_size: int, k: int | None):
     return (lambda: linear_q4gsw(h, weights, scales, group_size), None, None)
-
-
-@op("f[n k], f[s c] -> u8[n p]", order=("latent", "scales", "group_size"),
-    shape=lambda d: (d.n, ceil_div(d.k, 2)))  # fmt: skip
-def q4gsw_requant(latent, scales, *, group_size: int):
-    """Codes of f32 latent weights under frozen scales: round half to even, clamp, pack.
-
-    latent f32 [n, k], scales f32 [groups, >= n] -> u8 [n, ceil(k/2)]. A zero scale gives code 8
-    (weight 0); an odd k leaves the last high nibble 0. Source: et_vk.q4gsw_requant.
-    """
-    n, k = latent.shape
-    s = scales[np.arange(k) // group_size, :n].T
-    with np.errstate(all="ignore"):
-        q = np.where(s == 0, 0, np.rint(latent / s))
-    codes = np.clip(np.nan_to_num(q), -8, 7).astype(np.int32) + 8
-    packed = np.zeros((n, (k + 1) // 2), np.uint8)
-    packed[:] = codes[:, 0::2]
-    packed[:, : k // 2] |= (codes[:, 1::2] << 4).astype(np.uint8)
-    return packed
-
-
-def _pack(d: Dims, ratio: str) -> Launch:
-    p = ceil_div(d.k, 2)
-    words = ceil_div(d.n * p, 4)
-    function = Generated(ratio, f"fn ratio(latent: f32, scale: f32) -> f32 {{ return {ratio}; }}")
-    params = (d.n, d.k, p, d.group_size, d.c, words)
-    return Launch(grid1(words, 64), params, link=(function,))
-
-
-q4gsw_requant.kernel("quant/q4gsw_requant")(lambda d: _pack(d, "divide(latent, scale)"))
-
-
-@op("f[n k], f[s c] -> u8[n p]", order=("w", "scales", "group_size"),
-    shape=lambda d: (d.n, ceil_div(d.k, 2)))  # fmt: skip
-def q4gsw_quantize(w, scales, *, group_size: int):
-    """Codes of a weight under its own scales, packed as q4gsw_requant does.
-
-    Multiplies by 1 / scale where requant divides, as the two differ upstream: ties may fall apart.
-    Source: torchao IntxWeightOnlyConfig(int4, PerGroup) and ExecuTorch's packer.
-    """
-    s = scales[np.arange(w.shape[1]) // group_size, : w.shape[0]].T
-    with np.errstate(all="ignore"):
-        latent = np.where(s == 0, 0, w * (np.asarray(1, w.dtype) / s))
-    return q4gsw_requant.body(latent, np.ones_like(scales), group_size=group_size)
-
-
-q4gsw_quantize.kernel("quant/q4gsw_requant")(lambda d: _pack(d, "latent * divide(1.0, scale)"))
-
-
-@op("f[n k] -> f[s c]", shape=lambda d: (d.k // d.group_size, ceil_div(d.n, 4) * 4), tol=0)
-def q4gsw_scales(w, *, group_size: int):
-    """Symmetric group scales of a weight: largest magnitude / 7.5, group-major, n padded to 4.
-
-    Source: torchao IntxWeightOnlyConfig(int4, PerGroup), as ExecuTorch lays it out.
-    """
-    n, k = w.shape
-    peak = np.abs(w.reshape(n, k // group_size, group_size)).max(-1)
-    tiny = np.finfo(np.float32).tiny
-    scales = np.zeros((k // group_size, -(-n // 4) * 4), w.dtype)
-    scales[:, :n] = np.maximum(peak / np.asarray(7.5, w.dtype), np.asarray(tiny, w.dtype)).T
-    return scales
-
-
-@q4gsw_scales.kernel("quant/q4gsw_scales")
-def _(d: Dims) -> Launch:
-    c = ceil_div(d.n, 4) * 4
-    groups = d.k // d.group_size
-    return Launch(grid1(groups * c, 64), (d.n, d.k, d.group_size, c, groups, 0, 0, 0))
 
 
 @op("f[*b k], u8[n p], f[n], f[n]? -> f[*b n]", tol=2e-5)
@@ -239,36 +160,27 @@ def _qcs4w(d: Dims) -> tuple[int, int, int, int]:
 
 @linear_qcs4w.kernel("matmul/linear_tile8")
 def _(d: Dims) -> Launch | None:
-    return lin.launch_tile8(d, d.n, "qcs4w", _qcs4w(d), d.bias is not None)
+    return tiles.tile8(d, d.n, "qcs4w", _qcs4w(d), d.bias is not None)
 
 
 @linear_qcs4w.kernel("matmul/linear_tile")
 def _(d: Dims) -> Launch | None:
-    return None if d.k % 8 else lin.launch_tile(d, "qcs4w", _qcs4w(d), d.bias is not None)
+    return None if d.k % 8 else tiles.tile(d, "qcs4w", _qcs4w(d), d.bias is not None)
 
 
 @linear_qcs4w.kernel("matmul/linear_naive")
 def _(d: Dims) -> Launch:
-    return lin.launch_each(d, d.n, "qcs4w", _qcs4w(d), d.bias is not None)
+    return tiles.each(d, d.n, "qcs4w", _qcs4w(d), d.bias is not None)
 
 
 linear_qcs4w.without_gradient("upstream has none; qcs4w serves inference only")
-q4gsw_quantize.without_gradient("straight-through: the latent's gradient is linear_dW")
-q4gsw_requant.without_gradient("straight-through: the latent's gradient is linear_dW")
-q4gsw_scales.without_gradient("scales are frozen while training")
 for law in _LAWS:
     linear_q4gsw.require(*law)
-    linear_q4gsw_backward.require(law[0].replace("k", "(k or 2 * p)") if "k" in law[0] else law[0], law[1])
+    linear_q4gsw_backward.require(
+        law[0].replace("k", "(k or 2 * p)") if "k" in law[0] else law[0], law[1]
+    )
 linear_qcs4w.require("2 * p == k + k % 2", "weight must hold ceil(k / 2) bytes a row")
 linear_qcs4w.require("n * p % 4 == 0", _LAWS[2][1].replace("weights", "weight"))
-for made in (q4gsw_requant, q4gsw_quantize):
-    made.require("s * group_size >= k", "scales must have a row for every group of k")
-    made.require("c >= n", "scales must have a column for every output row")
-    made.cases("4x64 2x4", "5x96 3x8", "1x8 1x4", "0x32 1x4", group_size=32)
-    made.cases("6x129 3x8", "3x1 1x4", group_size=64)
-    made.refuses("4x64 1x4", f"{made.name}: scales must have a row for every group of k, "
-                 "got s=1, group_size=32, k=64", group_size=32)  # fmt: skip
-q4gsw_scales.require("k % group_size == 0", "k must be a multiple of group_size")
 linear_q4gsw.cases("1x64 8x32 2x8 8", "3x64 12x32 2x12 -", "9x96 36x48 3x36 36", group_size=32)
 linear_q4gsw.cases("0x32 4x16 1x4 -", "20x64 64x32 2x64 -", group_size=32)
 linear_q4gsw.cases("3x7 4x4 1x4 -", "1x1 4x1 1x4 4", "3x36 6x18 5x8 -", group_size=8)
@@ -276,17 +188,22 @@ linear_q4gsw_backward.cases("3x12 12x32 2x12", "1x8 8x32 2x8", "9x36 36x48 3x36"
 linear_q4gsw_backward.cases("0x4 4x16 1x4", group_size=32)
 linear_q4gsw_backward.cases("3x4 4x4 1x4", group_size=8, k=7)
 linear_q4gsw_backward.cases("2x5 5x20 5x8", group_size=8)
-q4gsw_scales.cases("4x64", "5x96", "1x32", "0x32", group_size=32)
-linear_qcs4w.cases("9x64 12x32 12 12", "3x64 12x32 12 12", "1x8 4x4 4 -", "2x7 4x4 4 -", "1x1 4x1 4 -", "0x8 4x4 4 -")
+linear_qcs4w.cases(
+    "9x64 12x32 12 12",
+    "3x64 12x32 12 12",
+    "1x8 4x4 4 -",
+    "2x7 4x4 4 -",
+    "1x1 4x1 4 -",
+    "0x8 4x4 4 -",
+)
 linear_q4gsw.refuses("2x8 4x3 1x4 -",
-    "linear_q4gsw: weights must hold ceil(k / 2) bytes a row, got p=3, k=8", group_size=32)  # fmt: skip
+    "linear_q4gsw: weights must hold ceil(k / 2) bytes a row, got p=3, k=8",
+    group_size=32)  # fmt: skip
 linear_q4gsw.refuses("2x2 3x1 1x4 -", "linear_q4gsw: weights must be a whole number of 4-byte "
     "words (n * ceil(k / 2)), got n=3, p=1", group_size=32)  # fmt: skip
 linear_q4gsw.refuses("2x64 4x32 1x4 -", "linear_q4gsw: weight_scales must have a row for every "
     "group of k, got s=1, group_size=32, k=64", group_size=32)  # fmt: skip
 linear_q4gsw_backward.refuses("2x5 4x4 1x4",
     "linear_q4gsw_backward: weights has n=4 but d_out has n=5", group_size=32)  # fmt: skip
-q4gsw_scales.refuses("4x33", "q4gsw_scales: k must be a multiple of group_size, "
-    "got k=33, group_size=32", group_size=32)  # fmt: skip
 linear_qcs4w.refuses("2x8 4x3 4 -",
     "linear_qcs4w: weight must hold ceil(k / 2) bytes a row, got p=3, k=8")  # fmt: skip

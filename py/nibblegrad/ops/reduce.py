@@ -25,9 +25,7 @@ def _(d: Dims) -> Launch:
     whole, kept = pad8(d.x.shape, 1), pad8(d.shape, 1)
     walk = tuple(n if k == 1 else 1 for n, k in zip(whole, kept, strict=True))
     n = size(d.shape)
-    return Launch(
-        grid1(n, 64), (n, size(walk), 0, 0, *kept, *walk, *pad8(strides(d.x.shape), 0))
-    )
+    return Launch(grid1(n, 64), (n, size(walk), 0, 0, *kept, *walk, *pad8(strides(d.x.shape), 0)))
 
 
 @sum_to.vjp
@@ -100,7 +98,7 @@ for whole in (sum_all, sum_squares):
 
 @op("f[*b n] -> i[*b]")
 def argmax(x):
-    """Index of each row's largest element, the first among equals. Source: aten::argmax, last dim."""
+    """Index of each row's largest element, the first among equals. Source: aten::argmax."""
     return x.argmax(-1).astype(np.int32)
 
 

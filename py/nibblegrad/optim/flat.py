@@ -1,4 +1,4 @@
-"""Parameters gathered into one buffer, their gradients into another: one dispatch serves them all."""
+"""Parameters gathered into one buffer, their gradients into another: one dispatch serves all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learning-rate schedules, as transformers' get_*_schedule_with_warmup: a factor of the peak rate."""
+"""Schedules as transformers' get_*_schedule_with_warmup: a factor of the peak learning rate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SCHEDULES = ("constant", "linear", "cosine")
 
 
 def schedule(kind: str, warmup_steps: int, max_steps: int) -> Callable[[int], float]:
-    """factor(step), step from 0: a linear warm-up, then constant, to zero linearly, or by a cosine."""
+    """factor(step), step from 0: a linear warm-up, then constant, or to zero by line or cosine."""
     if kind not in SCHEDULES:
         raise ShapeError(f"schedule: '{kind}' is not known; known: {' '.join(SCHEDULES)}")
 

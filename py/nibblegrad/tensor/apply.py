@@ -17,7 +17,7 @@ _inferred: dict[Any, Dims] = {}
 
 
 def apply(op: Op, args: list[Any], attrs: dict[str, Any]) -> Any:
-    """Run op on tensors; one output as itself, several as a tuple, in-place ops give their first."""
+    """Run op on tensors: one output, or a tuple of several; in-place ops give their first."""
     for name, arg in zip(op.names, args, strict=True):
         if arg is not None and not isinstance(arg, Tensor):
             raise DTypeError(f"{op.name}: {name} must be a Tensor, got {type(arg).__name__}")
@@ -33,7 +33,7 @@ def apply(op: Op, args: list[Any], attrs: dict[str, Any]) -> Any:
         _record(op, args, attrs, tensors)
     if op.mutates:
         return args[op.names.index(op.mutates[0])]
-    return tensors if len(tensors) > 1 else tensors[0]
+    return tensors[0] if len(tensors) == 1 else tensors
 
 
 def _infer(op: Op, args: list[Any], attrs: dict[str, Any], key: Any) -> Dims:
@@ -54,8 +54,8 @@ def _record(op: Op, args: list[Any], attrs: dict[str, Any], outs: tuple[Tensor, 
         return
     keep, keep_out = [True] * len(args), True
     if op.needs is not None:
-        wanted = {w for name, arg in zip(op.names, args, strict=True)
-                  if arg is not None and arg.requires_grad for w in op.needs.get(name, ())}  # fmt: skip
+        learning = [n for n, a in zip(op.names, args, strict=True) if a and a.requires_grad]
+        wanted = {w for name in learning for w in op.needs.get(name, ())}
         keep, keep_out = [name in wanted for name in op.names], "out" in wanted
     Node(op.gradient, args, attrs, outs, keep, keep_out)
 

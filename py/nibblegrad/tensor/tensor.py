@@ -35,7 +35,7 @@ def set_default_device(dev: Any) -> None:
 
 
 def caps_of(info: dict[str, Any]) -> Caps:
-    """What routes may know of an adapter. A software one is told by name or by the fallback flag."""
+    """What routes may know of an adapter; a software one is told by name or by its flag."""
     text = f"{info['vendor']} {info['architecture']} {info['description']}".lower()
     software = info["fallback"] or any(n in text for n in ("swiftshader", "llvmpipe", "lavapipe"))
     return Caps(bool(software), info["limits"]["maxComputeInvocationsPerWorkgroup"])
@@ -57,14 +57,11 @@ async def device(name: str = "webgpu") -> Any:
     return made
 
 
-class _Gone:
+class _Gone(Storage):
     """The storage of a value that the tape did not keep."""
 
-    handle = None
-    nbytes = 0
-
     def __init__(self, device: Any):
-        self.device = device
+        self.device, self.nbytes, self.handle = device, 0, None
 
 
 class Tensor:
@@ -179,7 +176,9 @@ class Tensor:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Tensor:
-        return _scale(self, 1 / other) if isinstance(other, (int, float)) else _op("div", self, other)
+        return (
+            _scale(self, 1 / other) if isinstance(other, (int, float)) else _op("div", self, other)
+        )
 
     def __neg__(self) -> Tensor:
         return _scale(self, -1.0)

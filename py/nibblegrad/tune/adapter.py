@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import FormatError
+from ..gpu.webgpu import finish
 from ..io import safetensors
 from ..io.names import unpermute_rows
 from .lora import LoraConfig, layers, lora
@@ -42,9 +43,7 @@ async def save_adapter_async(model: Any, folder: str) -> list[str]:
 def save_adapter(model: Any, folder: str) -> Any:
     """Write the model's LoRA to a folder, in PEFT's layout. Await it, or in a page where Python may
     wait (JSPI) just call it."""
-    from ..core.sync import run
-
-    return run(save_adapter_async(model, folder))
+    return finish(save_adapter_async(model, folder))
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -137,7 +136,11 @@ def _read_config(path: Path) -> LoraConfig:
         meta = json.loads(_read(path))
     except ValueError as error:
         raise FormatError(f"load_adapter: '{path}' is not JSON: {error}") from None
-    if meta.get("peft_type") != "LORA" or meta.get("use_dora") or meta.get("bias", "none") != "none":
+    if (
+        meta.get("peft_type") != "LORA"
+        or meta.get("use_dora")
+        or meta.get("bias", "none") != "none"
+    ):
         raise FormatError(f"load_adapter: '{path}' is not a plain LoRA (no DoRA, no bias)")
     targets = meta["target_modules"]
     names = (targets,) if isinstance(targets, str) else tuple(targets)

@@ -31,7 +31,7 @@ class Batch:
 
 
 def rounded(n: int) -> int:
-    """Up to a multiple of an eighth of the next power of two, at least 8: few plans, little padding."""
+    """Up to a multiple of an eighth of the next power of two, or 8: few plans, little padding."""
     step = max(8, 1 << max(0, (n - 1).bit_length() - 3))
     return -(-n // step) * step
 

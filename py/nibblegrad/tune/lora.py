@@ -66,7 +66,9 @@ def lora(model: Any, config: LoraConfig | None = None, **options: Any) -> LoraCo
     config = config or LoraConfig(**options)
     _check(config)
     detach(model)
-    found = [path for path, _ in _linears(model) if path.rpartition(".")[2] in config.target_modules]
+    found = [
+        path for path, _ in _linears(model) if path.rpartition(".")[2] in config.target_modules
+    ]
     missing = set(config.target_modules) - {path.rpartition(".")[2] for path in found}
     if missing:
         known = sorted({path.rpartition(".")[2] for path, _ in _linears(model)})

@@ -123,7 +123,9 @@ class Trainer:
         n_valid = sum(b.count for b in batches)
         self.plans.start()
         for i, batch in enumerate(batches):
-            self.plans.micro(batch, n_valid, seed=(self.seed * 1_000_003 + number * 1_009 + i) % 2**31)
+            self.plans.micro(
+                batch, n_valid, seed=(self.seed * 1_000_003 + number * 1_009 + i) % 2**31
+            )
         loss, norm = await self.plans.read()
         rate = self.optimizer.lr * self._factor(self.done)
         finite = math.isfinite(loss) and math.isfinite(norm)
@@ -138,8 +140,8 @@ class Trainer:
         self.bad = 0 if finite else self.bad + 1
         if self.bad >= MOST_BAD:
             raise NibblegradError(
-                f"Trainer: loss or gradient was not a number in {self.bad} steps one after another; "
-                f"the adapter is as it was before them; lower learning_rate={self.optimizer.lr}"
+                f"Trainer: loss or gradient was not a number in {self.bad} steps one after another;"
+                f" the adapter is as it was before them; lower learning_rate={self.optimizer.lr}"
             )
 
     def _report(self, batches: list[Batch], loss: float, norm: float, rate: float,

@@ -13,14 +13,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import FormatError, NibblegradError
-from ..io.chat import read_chat
-from ..models import load
-from ..tensor import device
-from .adapter import save_adapter_async
-from .batch import cut
-from .lora import lora
-from .trainer import Step, Trainer, encode
+from .core.errors import FormatError, NibblegradError
+from .io.chat import read_chat
+from .models import load
+from .tensor import device
+from .tune.adapter import save_adapter_async
+from .tune.batch import cut
+from .tune.lora import lora
+from .tune.trainer import Step, Trainer, encode
 
 Emit = Callable[..., None]
 QUESTION = "What is a plume?"
@@ -36,15 +36,15 @@ class Job:
 
     model: str
     data: str | None = None
-    steps: int | None = None
-    seq_len: int | None = None
-    batch_size: int | None = None
-    gradient_accumulation_steps: int | None = None
-    learning_rate: float | None = None
-    lora_r: int | None = None
-    lora_alpha: float | None = None
-    target_modules: list[str] | None = None
-    seed: int | None = None
+    steps: Any = None
+    seq_len: Any = None
+    batch_size: Any = None
+    gradient_accumulation_steps: Any = None
+    learning_rate: Any = None
+    lora_r: Any = None
+    lora_alpha: Any = None
+    target_modules: Any = None
+    seed: Any = None
     out: str = "/out"
     eval_rows: int = 0
     sample_tokens: int = 0
@@ -80,7 +80,9 @@ def stop() -> None:
         trainer.stop()
 
 
-async def finetune(config: dict[str, Any], emit: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+async def finetune(
+    config: dict[str, Any], emit: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
     """Run the job; the summary, which is also the last event, `done`."""
     job = Job(**config)
     _stopped.clear()
