@@ -24,10 +24,7 @@ export class Sources {
 
   /** @param {string} where @returns {Promise<Source>} */
   async locate(where) {
-    if (!/^(https?|blob|data):/.test(where)) {
-      if (!this.host.readFile) throw new Error(`no such file: ${where}`);
-      return { size: this.host.readFile(where).length, path: where };
-    }
+    if (!/^(https?|blob|data):/.test(where)) return { size: this.file(where).length, path: where };
     const head = await fetch(where, { headers: { Range: "bytes=0-0" } });
     if (!head.ok) throw new Error(`${where}: the server answered ${head.status}`);
     const total = head.headers.get("Content-Range")?.split("/")[1];
@@ -39,12 +36,21 @@ export class Sources {
     return { size: blob.size, blob };
   }
 
+  /** A file of Python's own file system. @param {string} path */
+  file(path) {
+    try {
+      return /** @type {any} */ (this.host).readFile(path);
+    } catch {
+      throw new Error(`there is no file '${path}'`); // Emscripten's own error is no Error
+    }
+  }
+
   /** @param {number} id @param {number} offset @param {number} size */
   async body(id, offset, size) {
     const { blob, url, path } = this.open_[id];
     if (blob) return blob.slice(offset, offset + size).stream();
     if (path !== undefined) {
-      const bytes = /** @type {any} */ (this.host).readFile(path).slice(offset, offset + size);
+      const bytes = this.file(path).slice(offset, offset + size);
       return new Blob([bytes]).stream();
     }
     const range = `bytes=${offset}-${offset + size - 1}`;

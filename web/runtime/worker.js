@@ -84,6 +84,15 @@ function list(folder) {
   });
 }
 
+/** An ErrnoError as it is, rejecting, would leave Python waiting for ever. @param {string} path */
+function readFile(path) {
+  try {
+    return disk.readFile(path);
+  } catch {
+    throw new Error(`${path} is not a file that can be read`);
+  }
+}
+
 const api = {
   /**
    * @param {{pyodideUrl: string, wheelUrl: string, packages?: string[],
@@ -103,10 +112,7 @@ const api = {
     disk.mkdir("/files");
     disk.mkdir("/out");
     mount = disk.mount(disk.filesystems.WORKERFS, {}, "/files");
-    pyodide.registerJsModule(
-      "nibblegrad_runtime",
-      createRuntime({ files, tokenizer, readFile: (path) => pyodide.FS.readFile(path) }),
-    );
+    pyodide.registerJsModule("nibblegrad_runtime", createRuntime({ files, tokenizer, readFile }));
     if (packages.length) await loadPackages(packages);
     pyodide.unpackArchive(await wheel, "wheel");
     python = pyodide.toPy({ __name__: "nibblegrad_worker" });

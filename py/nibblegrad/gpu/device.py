@@ -15,7 +15,7 @@ class Storage:
 
     def __init__(self, device: Device, nbytes: int):
         self.device, self.nbytes = device, nbytes
-        self.handle = device.alloc(nbytes)
+        self.handle: Any = device.alloc(nbytes)
 
     def __del__(self) -> None:
         if handle := getattr(self, "handle", None):
