@@ -57,10 +57,14 @@ class Recording:
             raise PlanError(f"record: at most {STEP_SLOTS} step values, got {len(step)}")
         self.step = {name: Sym(name, i, kind) for i, (name, kind) in enumerate(step.items())}
         self.keep: set[Storage] = set()
+        self.scratch: set[Any] = set()
 
     def touch(self, call: Call) -> None:
-        """Keep what the call uses for as long as the plan lives."""
-        self.keep.update(v.storage for v in (*call.args, *call.outs) if v)
+        """Keep what the call uses from outside for as long as the plan lives. Its own scratch
+        goes, so that a later call of the plan may take its place."""
+        used = (v.storage for v in call.args if v)
+        self.keep.update(s for s in used if id(s) not in self.scratch)
+        self.scratch.update(id(v.storage) for v in call.outs)
 
 
 class Device(Protocol):

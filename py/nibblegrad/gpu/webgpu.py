@@ -73,12 +73,17 @@ class WebGPUDevice:
             raise DeviceError(f"webgpu: a buffer of {nbytes} bytes; this device allows {limit}")
         if not self.recording:
             return int(self.rt.alloc(nbytes))
-        size = size_class(nbytes)
-        free = self._arena.setdefault(size, [])
-        if free:
-            return free.pop()
+        return self._scratch(size_class(nbytes))
+
+    def _scratch(self, size: int) -> int:
+        """The smallest free arena buffer up to four times the size, else a new one: plans of
+        other shapes fit into what the largest has left."""
+        fitting = [s for s, ids in self._arena.items() if ids and size <= s <= 4 * size]
+        if fitting:
+            return self._arena[min(fitting)].pop()
         handle = int(self.rt.alloc(size))
         self._arena_ids[handle] = size
+        self._arena.setdefault(size, [])
         return handle
 
     def free(self, handle: int) -> None:

@@ -23,7 +23,8 @@ def linear(x, w, bias=None):
 
 @linear.kernel("matmul/linear_row")
 def _(d: Dims) -> Launch | None:
-    if d.caps.software or size(d.b) > 4 or d.k % 4:
+    few = size(d.b) <= 4 or d.n <= 32  # a single text's next token, or LoRA's narrow A
+    if d.caps.software or not few or d.k % 4:
         return None
     return tiles.row(d, d.w.dtype.name, (d.k, 0, 0, 0), d.bias is not None)
 

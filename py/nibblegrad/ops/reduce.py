@@ -83,7 +83,8 @@ def sum_squares(x):
 
 def _whole(d: Dims, text: str) -> Launch:
     function = Generated(text, f"fn f(x: f32) -> f32 {{ return {text}; }}")
-    return Launch((1, 1, 1), (size(d.b), 0, 0, 0), {"ROWS": 1, "LANES": 64}, link=(function,))
+    lanes = {"ROWS": 1, "LANES": 64 if d.caps.software else 256}
+    return Launch((1, 1, 1), (size(d.b), 0, 0, 0), lanes, link=(function,))
 
 
 sum_all.kernel("reduce/all")(lambda d: _whole(d, "x"))

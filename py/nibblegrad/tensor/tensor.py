@@ -105,8 +105,13 @@ class Tensor:
         return await self.device.read(self._view.storage.handle, self._view.offset, self.nbytes)
 
     async def numpy(self) -> Any:
-        """A numpy array; needs numpy."""
-        return np.frombuffer(await self.tobytes(), _numpy_type(self.dtype)).reshape(self.shape)
+        """A numpy array, the caller's own; DeviceError where there is no numpy."""
+        kind = _numpy_type(self.dtype)
+        try:
+            read = np.frombuffer
+        except ImportError:
+            raise DeviceError("numpy: it is not loaded here; use `await t.tolist()`") from None
+        return read(bytearray(await self.tobytes()), kind).reshape(self.shape)
 
     async def tolist(self) -> Any:
         """Nested lists, or a number for rank 0. Works without numpy."""
@@ -243,8 +248,8 @@ def _from_numpy(data: Any, kind: Any, requires_grad: bool) -> Tensor:
     names = {v: k for k, v in _NUMPY.items()}
     if wanted not in names:
         raise DTypeError(f"tensor: numpy dtype {data.dtype} has no dtype here; cast to float32")
-    data = np.ascontiguousarray(data, wanted)
-    made = empty(data.shape if data.ndim else (), names[wanted]).write_(data.tobytes())
+    data = np.asarray(data, wanted)
+    made = empty(data.shape, names[wanted]).write_(data.tobytes())  # row-major, whatever its strides
     made.requires_grad = requires_grad
     return made
 
