@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from .paths import PYODIDE, PYODIDE_FOLDER
 
@@ -91,7 +92,8 @@ def _finetune(parser: argparse.ArgumentParser) -> None:
     add("--learning-rate", type=float, metavar="X", help="of AdamW")
     add("--lora-r", type=int, metavar="N", help="rank of the adapter")
     add("--lora-alpha", type=float, metavar="X", help="its scale is alpha / r")
-    add("--target-modules", type=_names, metavar="A,B", help="layers that get an adapter")
+    add("--target-modules", nargs="+", action=Names, metavar="NAME",
+        help="layers that get an adapter, apart by spaces or commas")  # fmt: skip
     add("--seed", type=int, metavar="N", help="the same seed gives the same losses")
     add("--out", type=Path, default=Path("nibblegrad-out"), metavar="DIR",
         help="where the results go (default: ./nibblegrad-out)")  # fmt: skip
@@ -101,5 +103,9 @@ def _finetune(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "Ctrl-C stops after the current step and keeps what was learned."
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+class Names(argparse.Action):
+    """Words, and words between commas, as one list."""
+
+    def __call__(self, parser: Any, space: Any, values: Any, option: Any = None) -> None:
+        words = [word.strip() for value in values for word in value.split(",")]
+        setattr(space, self.dest, [word for word in words if word])

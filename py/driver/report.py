@@ -75,7 +75,7 @@ class Report:
         self._line(
             "model",
             f"{event['name']}, {event['bytes'] / 1e6:.1f} MB, {event['tensors']} tensors, "
-            f"licence {event['license']}, loaded in {event['load_s']:.1f} s",
+            f"licence {event['license'] or 'not stated'}, loaded in {event['load_s']:.1f} s",
         )
 
     def _data(self, event: Event) -> None:

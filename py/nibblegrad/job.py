@@ -95,8 +95,9 @@ async def finetune(
     job.defaults(dev.caps.software)
     if dev.caps.software:
         say("note", text="a software adapter: few, short steps by default; a GPU does 100")
+    source, rows, held = _rows(job)  # before the model: bad data is told at once
     model = await _load(job, say)
-    train, heldout = _data(job, model, say)
+    train, heldout = _data(job, model, source, rows, held, say)
     lora(model, r=job.lora_r, lora_alpha=job.lora_alpha, target_modules=job.target_modules,
          seed=job.seed)  # fmt: skip
     say("config", **job.options())
@@ -121,17 +122,20 @@ async def _load(job: Job, say: Emit) -> Any:
     return model
 
 
-def _data(job: Job, model: Any, say: Emit) -> tuple[list[Any], list[Any]]:
-    """(training, held-out) pairs: our own set with its split, or one row in ten of the user's."""
-    if job.data:
-        rows = read_chat(job.data)
-        every = max(2, min(10, len(rows)))
-        heldout = rows[every - 1 :: every]
-        train = [row for i, row in enumerate(rows) if i % every != every - 1]
-        source = job.data.rpartition("/")[2]
-    else:
-        train, heldout = builtin("plume.jsonl"), builtin("plume-heldout.jsonl")
-        source = "the Plume, nibblegrad's own (Apache-2.0)"
+def _rows(job: Job) -> tuple[str, list[Any], list[Any]]:
+    """Source, training and held-out rows: our own set, or one row in ten of the user's held out."""
+    if not job.data:
+        name = "the Plume, nibblegrad's own (Apache-2.0)"
+        return name, builtin("plume.jsonl"), builtin("plume-heldout.jsonl")
+    rows = read_chat(job.data)
+    every = max(2, min(10, len(rows)))
+    train = [row for i, row in enumerate(rows) if i % every != every - 1]
+    return job.data.rpartition("/")[2], train, rows[every - 1 :: every]
+
+
+def _data(job: Job, model: Any, source: str, train: list[Any], heldout: list[Any],
+          say: Emit) -> tuple[list[Any], list[Any]]:  # fmt: skip
+    """(training, held-out) pairs of token ids and labels."""
     pairs, dropped = cut(encode(model, train), job.seq_len or 0)
     if dropped:
         say("note", text=f"{dropped} of {len(train)} rows have nothing to learn within "

@@ -86,9 +86,7 @@ def test_greedy_text(ours, base):
 def test_losses_and_adapter(ours, path):
     """Five LoRA steps, each loss to 1e-3; PEFT loads the adapter, its weights are torch's."""
     init = reference_run.read_adapter(ours["out"] / "start/adapter_model.safetensors")
-    peft = reference_run.with_lora(
-        reference_run.load(path), 8, 16, ["q_proj", "v_proj"], init
-    )
+    peft = reference_run.with_lora(reference_run.load(path), 8, 16, ["q_proj", "v_proj"], init)
     steps = [[{"input_ids": [ids], "labels": [labels]}] for ids, labels in ours["rows"]]
     theirs = reference_run.train(peft, steps, 1e-3)
     np.testing.assert_allclose(ours["losses"], theirs["losses"], rtol=1e-3)

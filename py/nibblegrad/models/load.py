@@ -45,10 +45,12 @@ async def load(where: str, *, progress: Progress | None = None, group_size: int 
         else:
             model = await _from_safetensors(dev, source, header, where, report, group_size)
         await model.model.norm.weight.tobytes()  # the uploads and quantising are done
-    model.info.update(
-        name=where.rpartition("/")[2], format=header.format, bytes=source.size,
-        tensors=len(header.tensors), load_s=time.monotonic() - started,
-    )  # fmt: skip
+    meta = header.metadata
+    model.info.update({
+        "name": where.rpartition("/")[2], "format": header.format, "bytes": source.size,
+        "tensors": len(header.tensors), "license": meta.get("general.license"),
+        "title": meta.get("general.name"), "load_s": time.monotonic() - started,
+    })  # fmt: skip
     return model
 
 
@@ -135,8 +137,6 @@ async def _from_gguf(dev: Any, source: Any, header: Header, report: Progress) ->
     found = {name: one.tensor() for name, one in placed.items()}
     model = build(config, found, Linear, interleaved=True)
     model.tokenizer = await open_tokenizer(dev, spec)
-    meta = header.metadata
-    model.info.update(license=meta.get("general.license"), title=meta.get("general.name"))
     return model
 
 

@@ -23,6 +23,7 @@ from .quant import (
     linear_q4gsw,
     linear_q4gsw_backward,
     linear_qcs4w,
+    linear_qcs4w_backward,
 )
 from .random import dropout, uniform
 from .reduce import argmax, expand, sum_all, sum_squares, sum_to

@@ -173,7 +173,43 @@ def _(d: Dims) -> Launch:
     return tiles.each(d, d.n, "qcs4w", _qcs4w(d), d.bias is not None)
 
 
-linear_qcs4w.without_gradient("upstream has none; qcs4w serves inference only")
+@linear_qcs4w.vjp
+def _(g: Any, out: Any, x: Any, weight: Any, scales: Any, bias: Any):
+    dx = lambda: linear_qcs4w_backward(g, weight, scales, k=x.shape[-1])  # noqa: E731
+    return dx, None, None, lambda: column_sum(g)
+
+
+linear_qcs4w.saves(self="weight scales", bias="")
+
+
+@op("f[*b n], u8[n p], f[n] -> f[*b k]", shape=lambda d: (*d.b, _k(d)), tol=2e-5)
+def linear_qcs4w_backward(d_out, weight, scales, *, k: int | None = None):
+    """(d_out * scales) @ (codes - 8): the gradient of linear_qcs4w to its input, f32 [*b, k].
+
+    `k` is needed only where it is odd. Upstream has none; this is ours.
+    """
+    swapped = ((weight >> 4) | ((weight & 15) << 4)).astype(np.uint8)
+    return (d_out * scales) @ unpack_low(swapped, k or 2 * weight.shape[1])
+
+
+@linear_qcs4w_backward.kernel("matmul/linear_grad_x_tile")
+def _(d: Dims) -> Launch | None:
+    d.values["k"] = _k(d)
+    return None if d.k % 8 or d.n % 4 else tiles.grad_tile(d, "qcs4w", _qcs4w(d))
+
+
+@linear_qcs4w_backward.kernel("matmul/linear_grad_x_naive")
+def _(d: Dims) -> Launch:
+    d.values["k"] = _k(d)
+    return tiles.each(d, d.k, "qcs4w", _qcs4w(d), False)
+
+
+linear_qcs4w_backward.without_gradient("second derivatives of the 4-bit linears are not needed")
+linear_qcs4w_backward.require("n * p % 4 == 0", _LAWS[2][1].replace("weights", "weight"))
+linear_qcs4w_backward.cases("3x12 12x32 12", "9x4 4x4 4", "2x4 4x1 4", "1x4 4x1 4", "0x4 4x4 4")
+linear_qcs4w_backward.cases("3x4 4x4 4", k=7)
+linear_qcs4w_backward.refuses("2x5 4x4 4",
+    "linear_qcs4w_backward: weight has n=4 but d_out has n=5")  # fmt: skip
 for law in _LAWS:
     linear_q4gsw.require(*law)
     linear_q4gsw_backward.require(
