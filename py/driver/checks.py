@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from . import npm, site, sizes
+from . import fetch, npm, site, sizes
 from .paths import NODE_MODULES, ROOT
 from .say import DriverError, Mistake, say
 from .session import Session
@@ -28,6 +28,8 @@ def wheel(_: argparse.Namespace) -> int:
 def test(options: argparse.Namespace) -> int:
     """Everything, browser included; builds first, so that no test's time is spent on it."""
     site.build(numpy=True)
+    fetch.model()
+    npm.ensure()
     return _python("-m", "pytest", *options.rest)
 
 
@@ -71,7 +73,7 @@ def check(options: argparse.Namespace) -> int:
         "js types": lambda: _npm("tsc", "-p", "web/jsconfig.json"),
         "js format": lambda: _npm("prettier", "--check", "--log-level=warn", "web"),
         "sizes": lambda: int(sizes.report()),
-        "tests": lambda: _python("-m", "pytest", "-q", *tests),
+        "tests": lambda: _python("-m", "pytest", "-q", "-m", "not slow", *tests),
     }
     failed = [name for name, part in parts.items() if _timed(name, part)]
     if failed:

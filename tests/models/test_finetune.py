@@ -32,8 +32,9 @@ def test_json_files_and_peft(tmp_path, model):
     chats = [[{"role": "user", "content": f"say {n}"}, {"role": "assistant", "content": f"so {n}"}]
              for n in range(20)]  # fmt: skip
     data.write_text("".join(json.dumps({"messages": chat}) + "\n" for chat in chats))
-    options = ["--model", model, "--data", data, "--steps", 12, "--learning-rate", 2e-2, "--lora-r",
-               4, "--target-modules", "q_proj", "k_proj", "--batch-size", 2, "--out", out, "--json"]  # fmt: skip
+    options = ["--model", model, "--data", data, "--steps", 12, "--learning-rate", 2e-2,
+               "--lora-r", 4, "--target-modules", "q_proj", "k_proj", "--batch-size", 2,
+               "--out", out, "--json"]  # fmt: skip
     run = subprocess.run(
         [*COMMAND, *map(str, options)], capture_output=True, text=True, timeout=200
     )

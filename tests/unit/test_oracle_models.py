@@ -46,9 +46,8 @@ def test_tiny_quantised_files_load(ref, tmp_path, kind):
 
 
 def test_tiny_tokenizer_round_trips(tmp_path):
-    import tiny
-
     tokenizers = pytest.importorskip("tokenizers")
+    tiny = pytest.importorskip("tiny")
     folder = tiny.hf_folder(tmp_path)
     t = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     text = "<|im_start|>user\nWhat does the plume do? 42 é 你好 🙂\n<|im_end|>"
