@@ -1,23 +1,20 @@
-// out = f(a, b), f linked in, both broadcast to out's shape; one invocation an element.
-// needs: lib/grid lib/strided
+// out = f(a, b), both broadcast to out's shape; f is linked in with how elements are read and stored
+// (lib/in_*, lib/out_*).
+// needs: lib/strided
 struct Params {
-  attrs: vec4f,
+  attrs: vec4u,
   n: u32, same: u32, pad0: u32, pad1: u32,
   size: array<vec4u, 2>,
   stride_a: array<vec4u, 2>, stride_b: array<vec4u, 2>,
 }
-@group(0) @binding(0) var<storage, read> a: array<f32>;
-@group(0) @binding(1) var<storage, read> b: array<f32>;
-@group(0) @binding(2) var<storage, read_write> out: array<f32>;
+@group(0) @binding(0) var<storage, read> a: array<word>;
+@group(0) @binding(1) var<storage, read> b: array<word>;
+@group(0) @binding(2) var<storage, read_write> out: array<cell>;
 @group(1) @binding(0) var<uniform> params: Params;
 
-@compute @workgroup_size(WG)
-fn main(@builtin(global_invocation_id) gid: vec3u, @builtin(num_workgroups) groups: vec3u) {
-  let i = flat(gid, groups);
-  if (i >= params.n) { return; }
-  if (params.same == 1u) {
-    out[i] = f(a[i], b[i]);
-  } else {
-    out[i] = f(a[strided(i, params.size, params.stride_a)], b[strided(i, params.size, params.stride_b)]);
-  }
+fn value(i: u32) -> res {
+  if (params.same == 1u) { return f(pick(a[slot(i)], i), pick(b[slot(i)], i)); }
+  let at = strided(i, params.size, params.stride_a);
+  let bt = strided(i, params.size, params.stride_b);
+  return f(pick(a[slot(at)], at), pick(b[slot(bt)], bt));
 }

@@ -1,12 +1,7 @@
-// out = f(x), f linked in; one invocation an element.
-// needs: lib/grid
-struct Params { attrs: vec4f, n: u32, same: u32 }
-@group(0) @binding(0) var<storage, read> x: array<f32>;
-@group(0) @binding(1) var<storage, read_write> out: array<f32>;
+// out = f(x), f linked in with how elements are read and stored (lib/in_*, lib/out_*).
+struct Params { attrs: vec4u, n: u32, same: u32 }
+@group(0) @binding(0) var<storage, read> x: array<word>;
+@group(0) @binding(1) var<storage, read_write> out: array<cell>;
 @group(1) @binding(0) var<uniform> params: Params;
 
-@compute @workgroup_size(WG)
-fn main(@builtin(global_invocation_id) gid: vec3u, @builtin(num_workgroups) groups: vec3u) {
-  let i = flat(gid, groups);
-  if (i < params.n) { out[i] = f(x[i]); }
-}
+fn value(i: u32) -> res { return f(pick(x[slot(i)], i)); }

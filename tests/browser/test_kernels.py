@@ -59,9 +59,12 @@ NUMPY_OF = {np.dtype(t).name: t for t in NUMPY.values()}
 
 
 def close(got: np.ndarray, want: np.ndarray, tol: float, label: str) -> None:
-    """Integers exactly; floats to tol of the largest value: a sum's error follows its terms."""
-    if want.dtype.kind in "iu":
-        np.testing.assert_array_equal(got, want, label)
+    """Integers and truth's bytes exactly; floats to tol of the largest finite value: a sum's error
+    follows its terms."""
+    if want.dtype.kind in "iub":
+        byte = want.dtype.kind == "b"
+        pair = (got.view(np.uint8), want.view(np.uint8)) if byte else (got, want)
+        np.testing.assert_array_equal(*pair, label)
     elif want.size:
-        scale = float(np.abs(want).max()) or 1.0
+        scale = float(np.abs(want, where=np.isfinite(want), out=np.zeros_like(want)).max()) or 1.0
         np.testing.assert_allclose(got, want, rtol=tol, atol=tol * scale, err_msg=label)

@@ -1,4 +1,7 @@
-"""Turns a case's words ("3x5 i:3 -") into seeded numpy arrays that fit the op's schema."""
+"""Turns a case's words ("3x5 i:3 -") into seeded numpy arrays that fit the op's schema.
+
+Before the colon: i, f, b say the dtype; p asks for positive floats, s and si for special values.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,16 @@ from nibblegrad.core.schema import Info
 from nibblegrad.ops.op import Op
 
 WEIGHTS = ("f32", "q4_1", "q8_0", "q4_0", "f16", "bf16")
-KINDS = {"f": "f32", "i": "i32", "u": "u32", "u8": "u8", "x": "f32", "w": "f32"}
-NUMPY = {"f32": np.float32, "i32": np.int32, "u32": np.uint32, "u8": np.uint8}
+KINDS = {"f": "f32", "i": "i32", "u": "u32", "u8": "u8", "x": "f32", "w": "f32",
+         "b": "bool", "n": "f32", "e": "f32", "l": "bool", "y": "f32"}  # fmt: skip
+NUMPY = {"f32": np.float32, "i32": np.int32, "u32": np.uint32, "u8": np.uint8, "i8": np.int8,
+         "bool": np.bool_}  # fmt: skip
 POSITIVE = {"v", "total"}  # second moments and squared norms are never negative
+WORDS = {"i": "i32", "f": "f32", "b": "bool", "p": "f32", "s": "f32", "si": "i32",
+         "u": "u32", "u8": "u8", "i8": "i8"}  # fmt: skip
+SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, -3.0,
+           6.0, 2.0**24, -7.0, 7.0, 100.0, -100.0, 3e38, -3e38, 1e-30, 0.1]  # fmt: skip
+SPECIAL_WHOLE = [-(2**31), 2**31 - 1, -1, 0, 1, 2, -2, 3, -3, 7, -7, 65536, 46341, -8, 31]
 
 
 def shape_of(word: str) -> tuple[int, ...]:
@@ -24,14 +34,12 @@ def shape_of(word: str) -> tuple[int, ...]:
 def infos(op: Op, words: str, weight: str = "f32") -> list[Info | None]:
     """The argument infos of a case; `weight` is the format of its w arguments."""
     out: list[Info | None] = []
-    for word, term in zip(words.split() or ["[]"], op.schema.inputs, strict=True):
+    for word, term in zip(words.split() or ["[]"] * len(op.names), op.schema.inputs, strict=True):
         if word == "-":
             out.append(None)
             continue
         kind, _, dims = word.rpartition(":")
-        name = {"i": "i32", "f": "f32"}.get(kind) or (
-            weight if term.kind == "w" else KINDS[term.kind]
-        )
+        name = WORDS.get(kind) or (weight if term.kind == "w" else KINDS[term.kind])
         out.append(Info(shape_of(dims), DTYPES[name]))
     return out
 
@@ -60,15 +68,32 @@ def cases(op: Op) -> list[tuple[str, str, dict]]:
 def arrays(op: Op, found: list[Info | None], seed: str) -> list[np.ndarray | None]:
     """Seeded values: normal floats, small indices (some out of range), random bytes."""
     rng = np.random.default_rng(zlib.crc32(seed.encode()))
+    marks = [w.partition(":")[0] if ":" in w else "" for w in seed.split()]
+    marks += [""] * (len(found) - len(marks))
     return [
-        None if info is None else _array(rng, name, info)
-        for name, info in zip(op.names, found, strict=True)
+        None if info is None else _array(rng, name, info, mark)
+        for name, info, mark in zip(op.names, found, marks, strict=False)
     ]
 
 
-def _array(rng: np.random.Generator, name: str, info: Info) -> np.ndarray:
+def learns(op: Op, words: str, attrs: dict) -> bool:
+    """Whether a case has floats to differentiate: in, out, and none of them special."""
+    found = infos(op, words)
+    into = any(i is not None and i.dtype.kind in "fw" for i in found)
+    return into and "s:" not in words and op.infer(found, attrs).out[0].dtype.kind == "f"
+
+
+def _array(rng: np.random.Generator, name: str, info: Info, mark: str = "") -> np.ndarray:
+    if mark == "s":
+        return rng.permutation(np.resize(np.array(SPECIAL, np.float32), info.shape))
+    if mark == "si":
+        return rng.permutation(np.resize(np.array(SPECIAL_WHOLE, np.int32), info.shape))
+    if info.dtype.kind == "b":
+        return rng.integers(0, 2, info.shape).astype(np.bool_)
     if info.dtype.kind == "w":
         return _stored(rng, info)
+    if info.dtype.name in ("i8", "u32"):
+        return rng.integers(0, 2**32, info.shape).astype(NUMPY[info.dtype.name])
     if info.dtype.kind == "i":
         return rng.integers(-1, 5, info.shape).astype(np.int32)
     if info.dtype.name == "u8":
@@ -76,6 +101,8 @@ def _array(rng: np.random.Generator, name: str, info: Info) -> np.ndarray:
     values = rng.standard_normal(info.shape).astype(np.float32)
     if name in ("scales", "weight_scales"):
         return np.abs(values) * np.float32(0.1) + np.float32(0.05)
+    if mark == "p":
+        return np.abs(values) + np.float32(0.1)
     return np.abs(values) if name in POSITIVE else values
 
 
@@ -106,6 +133,7 @@ def expected(op: Op, found: list[Info | None], values: list, attrs: dict) -> lis
         if info is not None and info.dtype.kind == "w":
             value = dequantise(value, info.dtype, info.shape)
         given.append(value.copy() if value is not None else None)
-    result = op.body(*given, **attrs)
+    with np.errstate(all="ignore"):
+        result = op.body(*given, **attrs)
     outs = [] if result is None else list(result) if isinstance(result, tuple) else [result]
     return outs + [given[op.names.index(name)] for name in op.mutates]

@@ -229,6 +229,7 @@ ENGLISH = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SMOLLM2.exists(), reason="model not fetched: python3 build.py finetune")
 def test_smollm2_speaks_english_only_with_its_rows_put_back():
     """The torch check behind names.py: transformers' Llama, rows as stored and put back."""

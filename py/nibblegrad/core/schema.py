@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .dtype import CLASSES, DType, Shape
+from .dtype import CLASSES, UNIFORM, DType, Shape
 from .errors import DTypeError, ShapeError
 
 _TERM = re.compile(r"(?P<kind>[a-z]\d*)(\[(?P<dims>[^\]]*)\])?(?P<opt>\?)?")
@@ -99,8 +99,8 @@ def bind(
 
 def _check_dtype(who: str, name: str, term: Term, info: Info, values: dict[str, Any]) -> None:
     admitted = CLASSES[term.kind]
-    if term.kind == "x":
-        admitted = values.setdefault("dtype", (info.dtype,) if info.dtype in admitted else admitted)
+    if term.kind in UNIFORM and info.dtype in admitted:
+        admitted = values.setdefault(f"dtype {term.kind}", (info.dtype,))
     if info.dtype not in admitted:
         wanted = " or ".join(d.name for d in admitted)
         raise DTypeError(f"{who}: {name} must be {wanted}, got {info.dtype}")

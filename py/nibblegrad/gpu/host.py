@@ -38,7 +38,8 @@ async def open_file(where: str) -> FileSource:
     return FileSource(where)
 
 
-_NUMPY = {"f32": "float32", "i32": "int32", "u32": "uint32", "u8": "uint8", "i8": "int8"}
+_NUMPY = {"f32": "float32", "i32": "int32", "u32": "uint32", "u8": "uint8", "i8": "int8",
+          "bool": "bool"}  # fmt: skip
 
 
 class HostPlan(Recording):
@@ -62,8 +63,8 @@ class HostDevice:
         self.recording: HostPlan | None = None
 
     def alloc(self, nbytes: int) -> Any:
-        """Zeroed bytes."""
-        return [np.zeros(nbytes * (1 + self.double), np.uint8)]
+        """Zeroed bytes, whole words."""
+        return [np.zeros(-(-nbytes // 4) * 4 * (1 + self.double), np.uint8)]
 
     def free(self, handle: Any) -> None:
         """The array goes with its last reference."""
@@ -134,7 +135,8 @@ class HostDevice:
     def _execute(self, call: Call, step: dict[str, float]) -> None:
         attrs = {k: step[v.name] if isinstance(v, Sym) else v for k, v in call.attrs.items()}
         arrays = [view and self.array(view) for view in call.args]
-        result = call.op.body(*arrays, **attrs)
+        with np.errstate(all="ignore"):  # NaN and infinity are values, as on a GPU
+            result = call.op.body(*arrays, **attrs)
         results = result if isinstance(result, tuple) else (result,)
         for out, value in zip(call.outs, results, strict=False):
             self.array(out)[...] = value

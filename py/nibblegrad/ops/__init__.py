@@ -1,5 +1,18 @@
 """The catalogue of operators, called on tensors: `ops.silu(x)`; `ops.CATALOGUE` lists them."""
 
+from .activation import (
+    clamp,
+    elu,
+    gelu,
+    hardshrink,
+    hardsigmoid,
+    hardswish,
+    hardtanh,
+    leaky_relu,
+    relu,
+    relu6,
+    sigmoid,
+)  # fmt: skip
 from .attention import (
     apply_rotary_emb,
     apply_rotary_emb_hf,
@@ -11,11 +24,73 @@ from .attention import (
     sdpa_with_kv_cache,
     update_cache,
 )
+from .cat import cat, split, split_with_sizes
 from .codes import q4gsw_quantize, q4gsw_requant, q4gsw_scales
+from .compare import (
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    eq,
+    eq_scalar,
+    ge,
+    ge_scalar,
+    gt,
+    gt_scalar,
+    le,
+    le_scalar,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    lt,
+    lt_scalar,
+    ne,
+    ne_scalar,
+    where,
+)  # fmt: skip
+from .create import (
+    arange,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    scalar_tensor,
+    to_copy,
+    zeros,
+    zeros_like,
+)  # fmt: skip
+from .gather import gather, gather_grad, index_grad, index_select
 from .index import embedding, embedding_q4gsw, index_add
+from .layer_norm import (
+    batch_norm,
+    group_norm,
+    layer_norm,
+    native_batch_norm_legit_no_training,
+    native_group_norm,
+    native_layer_norm,
+)
 from .linear import column_sum, linear, linear_dW, linear_grad_x
 from .loss import fused_ce, fused_ce_rows
-from .map import add, axpy, div, mul, scale, silu, silu_mul, sub
+from .map import (
+    add,
+    axpy,
+    div,
+    floor_divide,
+    fmod,
+    maximum,
+    minimum,
+    mul,
+    pow,
+    pow_scalar,
+    remainder,
+    scale,
+    silu,
+    silu_mul,
+    sub,
+)  # fmt: skip
+from .matmul import addmm, bmm, mm
+from .movement import clone, flip, permute, repeat, t, transpose, unfold
 from .norm import rms_norm, rms_norm_grad, rms_norm_grad_weight
 from .op import CATALOGUE, Caps, Op
 from .optim import accumulate, adamw_step, clip_grad_norm, fill
@@ -26,7 +101,36 @@ from .quant import (
     linear_qcs4w_backward,
 )
 from .random import dropout, uniform
-from .reduce import argmax, expand, sum_all, sum_squares, sum_to
+from .reduce import expand, sum_all, sum_squares, sum_to
+from .reduce_dims import amax, amin, argmax, argmin, mean, sum_
 from .sample import repetition_penalty, sample
+from .shape import pixel_shuffle, pixel_unshuffle, squeeze, unsqueeze, view
+from .slicing import constant_pad_nd, select, slice_, slice_backward
+from .softmax import log_softmax, softmax
+from .unary import (
+    abs,
+    ceil,
+    cos,
+    erf,
+    exp,
+    floor,
+    log,
+    log10,
+    neg,
+    reciprocal,
+    round,
+    rsqrt,
+    sign,
+    sin,
+    sqrt,
+    square,
+    tan,
+    tanh,
+    trunc,
+)  # fmt: skip
+
+# ATen's names, where Python or a file here has the same
+sum, slice, index = sum_, slice_, CATALOGUE["index"]
+reshape = view
 
 __all__ = [name for name in globals() if not name.startswith("_")]

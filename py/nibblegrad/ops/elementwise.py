@@ -1,97 +1,46 @@
-"""Ops whose kernel is one expression, which becomes the WGSL function of a map skeleton."""
+"""Ops whose kernel is one expression, and the ops of their gradients, which are expressions too."""
 
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from ..core.launch import Generated, Launch, grid1, size
 from ..core.lazy import np
-from ..core.schema import Dims, Info
+from ..core.schema import Dims
+from .formula import Formula, map_op, uses
+from .formula import broadcast_strides as broadcast_strides
+from .formula import pad8 as pad8
+from .formula import strides as strides
 from .op import Op
+from .special import error_function
 
-SKELETON = {1: "map/unary", 2: "map/binary", 3: "map/ternary"}
 
-
-def elementwise(expr: str, grad: dict[str, str] | str | None = None, **lets: str) -> Any:
-    """Declare a broadcasting f32 op by its WGSL expression.
+def elementwise(expr: str, grad: Any = None, *, also: dict[str, str] | None = None, of: str = "f",
+                to: str = "", link: str = "", numbers: Any = None, dtype: Any = None,
+                tol: float = 1e-5, **lets: str) -> Any:  # fmt: skip
+    """Declare a broadcasting op by its WGSL expression; the arguments are Formula's.
 
     `grad` gives d/d(input) times g, an expression over g, the inputs and the lets (one string for
-    a one-input op). `lets` name shared subexpressions.
+    a one-input op; a dict of forms by mode where they differ). `lets` name shared subexpressions.
     """
 
     def declare(body: Callable[..., Any]) -> Op:
-        made = _map_op(body, expr, lets)
+        formula = Formula(expr, also or {}, of, to, tuple(link.split()), numbers, lets)
+        made = map_op(body, formula, dtype, tol)
         if grad is not None:
-            _attach_gradient(made, {made.names[0]: grad} if isinstance(grad, str) else grad, lets)
+            given = grad if isinstance(grad, dict) and "" not in grad else {made.names[0]: grad}
+            _attach_gradient(made, given, formula)
         return made
 
     return declare
 
 
-def _map_op(body: Callable[..., Any], expr: str, lets: dict[str, str]) -> Op:
-    count = sum(p.kind is not p.KEYWORD_ONLY for p in inspect.signature(body).parameters.values())
-    made = Op(", ".join(["f[#b]"] * count) + " -> f[*b]", body)
-    function = Generated(made.name, _function(made, expr, lets))
-    made.kernel(SKELETON[count])(lambda d: _launch(made, d, function))
-    return made
-
-
-def _uses(expr: str, lets: dict[str, str]) -> set[str]:
-    """Every name the expression needs, through its lets."""
-    names = set(re.findall(r"[A-Za-z_]\w*", expr))
-    for name in names & lets.keys():
-        names |= _uses(lets[name], {k: v for k, v in lets.items() if k != name})
-    return names
-
-
-def _function(made: Op, expr: str, lets: dict[str, str]) -> str:
-    args = ", ".join(f"{n}: f32" for n in made.names)
-    attrs = [f"  let {n} = params.attrs[{i}];" for i, n in enumerate(made.defaults)]
-    used = _uses(expr, lets)
-    shared = [f"  let {n} = {e};" for n, e in lets.items() if n in used]
-    return "\n".join([f"fn f({args}) -> f32 {{", *attrs, *shared, f"  return {expr};", "}"])
-
-
-def _launch(made: Op, d: Dims, function: Generated) -> Launch:
-    out, n = d.out[0].shape, size(d.out[0].shape)
-    attrs = [float(d.attrs[name]) for name in made.defaults]
-    attrs += [0.0] * (4 - len(attrs))
-    infos: list[Info] = [d.args[name] for name in made.names]
-    same = all(i.shape == out for i in infos)
-    params: tuple[Any, ...] = (*attrs, n, int(same), 0, 0)
-    if len(infos) > 1:
-        params = (*params, *pad8(out, 1))
-        params += tuple(w for i in infos for w in broadcast_strides(i.shape, out))
-    return Launch(grid1(n, 64), params, link=(function,))
-
-
-def pad8(values: tuple[int, ...], fill: int) -> tuple[int, ...]:
-    """Right-aligned to rank 8."""
-    return (fill,) * (8 - len(values)) + tuple(values)
-
-
-def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Row-major strides in elements."""
-    out: list[int] = []
-    step = 1
-    for n in reversed(shape):
-        out.insert(0, step)
-        step *= n
-    return tuple(out)
-
-
-def broadcast_strides(shape: tuple[int, ...], out: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of `shape` walked in `out`'s coordinates: 0 where it broadcasts; rank 8."""
-    own = [0 if n == 1 else s for n, s in zip(shape, strides(shape), strict=True)]
-    return pad8(tuple(own), 0)
-
-
-def _attach_gradient(made: Op, grads: dict[str, str], lets: dict[str, str]) -> None:
+def _attach_gradient(made: Op, grads: dict[str, Any], formula: Formula) -> None:
     partials = {
-        name: None if e == "g" else _gradient_op(made, name, e, lets) for name, e in grads.items()
+        name: None if e == "g" else _gradient_op(made, name, _forms(e), formula)
+        for name, e in grads.items()
     }
 
     def backward(g: Any, out: Any, *inputs: Any, **attrs: Any) -> Any:
@@ -106,58 +55,95 @@ def _attach_gradient(made: Op, grads: dict[str, str], lets: dict[str, str]) -> N
     made.saves(**reads)
 
 
-def _thunk(partial: Op | None, given: dict[str, Any], attrs: dict[str, Any], like: Any) -> Any:
-    from .reduce import sum_to
+def _forms(grad: Any) -> dict[str, str]:
+    return grad if isinstance(grad, dict) else {"": grad}
 
+
+def _thunk(partial: Op | None, given: dict[str, Any], attrs: dict[str, Any], like: Any) -> Any:
     def compute() -> Any:
         full = given["g"]
         if partial:
             used = {k: v for k, v in attrs.items() if k in partial.defaults}
             full = partial(*[given[n] for n in partial.names], **used)
-        return full if full.shape == like.shape else sum_to(full, shape=like.shape)
+        return unbroadcast(full, like)
 
     return compute
 
 
-def _gradient_op(made: Op, wrt: str, expr: str, lets: dict[str, str]) -> Op:
+def unbroadcast(g: Any, like: Any) -> Any:
+    """g summed over what was broadcast to it from `like`."""
+    from .reduce import sum_to
+
+    return g if g.shape == like.shape else sum_to(g, shape=like.shape)
+
+
+def _gradient_op(made: Op, wrt: str, forms: dict[str, str], formula: Formula) -> Op:
     """d made / d wrt * g as an op of its own; its numpy body is the same expression, evaluated."""
-    used = _uses(expr, lets)
+    used = {n for e in forms.values() for n in uses(e, formula.lets)}
     names = ["g", *[n for n in made.names if n in used]]
-    attrs = [n for n in made.defaults if n in used]
-    code = compile(expr, f"{made.name}_grad", "eval")
-    shared = {n: compile(e, n, "eval") for n, e in lets.items() if n in used}
-
-    def body(*arrays: Any, **given: Any) -> Any:
-        scope: dict[str, Any] = {**_namespace(), **dict(zip(names, arrays, strict=True)), **given}
-        for name, let in shared.items():
-            scope[name] = eval(let, scope)
-        return eval(code, scope)
-
+    modes = len(forms) > 1  # then the attribute that is text chooses
+    every = formula.numbers is not None
+    attrs = [n for n, v in made.defaults.items() if every or n in used or (modes and _is_mode(v))]
+    lets = {n: e for n, e in formula.lets.items() if n in used}
+    body = _evaluated(names, forms, lets, formula.numbers)
     suffix = "" if len(made.names) == 1 else f"_{wrt}"
     body.__name__ = f"{made.name}_grad{suffix}"
-    body.__doc__ = f"g times d {made.name} / d {wrt}: `{expr}`."
+    body.__doc__ = f"g times d {made.name} / d {wrt}: `{forms['']}`."
     parameter = inspect.Parameter
     body.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [parameter(n, parameter.POSITIONAL_OR_KEYWORD) for n in names]
         + [parameter(n, parameter.KEYWORD_ONLY, default=made.defaults[n]) for n in attrs]
     )
-    partial = _map_op(body, expr, lets)
+    also = {mode: e for mode, e in forms.items() if mode}
+    partial = map_op(body, replace(formula, expr=forms[""], also=also, of="f", to="f"))
     partial.tol = max(made.tol, 1e-5)
     partial.without_gradient("second derivatives of elementwise ops are not needed yet")
-    sizes = [" ".join([size] * len(names)) for size in ("3x5", "1", "0x4")]
-    partial.cases(*sizes, **dict.fromkeys(attrs, 0.5))
-    if len(names) > 1:
-        shapes = " ".join(["3x5", *["3x4"] * (len(names) - 1)])
-        partial.refuses(shapes, f"{partial.name}: [3, 5] and [3, 4] do not broadcast")
-    else:
-        refused = f"{partial.name}: g must be f32, got i32"
-        partial.refuses("i:3", refused, **dict.fromkeys(attrs, 0.5))
+    _gradient_cases(partial, list(also))
     return partial
 
 
+def _is_mode(default: Any) -> bool:
+    return default is None or isinstance(default, str)
+
+
+def _evaluated(names: list[str], forms: dict[str, str], lets: dict[str, str], numbers: Any) -> Any:
+    """A function that evaluates the form its text attribute chooses."""
+    codes = {mode: compile(e, "gradient", "eval") for mode, e in forms.items()}
+    shared = {n: compile(e, n, "eval") for n, e in lets.items()}
+
+    def body(*arrays: Any, **given: Any) -> Any:
+        inputs = dict(zip(names, arrays, strict=True))
+        scope: dict[str, Any] = {**_namespace(), **inputs, **given}
+        if numbers:
+            scope |= numbers(Dims({}, inputs, given))
+        for name, let in shared.items():
+            scope[name] = eval(let, scope)
+        mode = next((v for v in given.values() if isinstance(v, str)), "")
+        return np.asarray(eval(codes.get(mode, codes[""]), scope), arrays[0].dtype)
+
+    return body
+
+
+def _gradient_cases(partial: Op, modes: list[str]) -> None:
+    """Small sizes, in every mode; numbers that have no default are 0.5."""
+    chosen = next((n for n, v in partial.defaults.items() if _is_mode(v)), "")
+    free = {n: 0.5 for n, v in partial.defaults.items() if v is inspect.Parameter.empty}
+    count = len(partial.names)
+    for attrs in ({}, *({chosen: mode} for mode in modes)):
+        partial.cases(*[" ".join(["p:" + n] * count) for n in ("3x5", "1", "0x4")], **free, **attrs)
+    if count > 1:
+        shapes = " ".join(["3x5", *["3x4"] * (count - 1)])
+        partial.refuses(shapes, f"{partial.name}: [3, 5] and [3, 4] do not broadcast", **free)
+    else:
+        partial.refuses("i:3", f"{partial.name}: g must be f32, got i32", **free)
+
+
 def _namespace() -> dict[str, Any]:
+    """What a gradient's expression may call, in numpy."""
     return {
         "exp": np.exp, "log": np.log, "tanh": np.tanh, "sqrt": np.sqrt, "abs": np.abs,
-        "max": np.maximum, "min": np.minimum, "pow": np.power, "sign": np.sign,
+        "max": np.maximum, "min": np.minimum, "sign": np.sign, "floor": np.floor,
+        "trunc": np.trunc, "sine": np.sin, "cosine": np.cos, "power": np.power,
+        "clamp": np.clip, "erf": error_function,
         "select": lambda no, yes, cond: np.where(cond, yes, no),
     }  # fmt: skip

@@ -111,7 +111,8 @@ def linear_dW(d_out, x):
 
     Source: et_vk.linear_dW.
     """
-    return d_out.reshape(-1, d_out.shape[-1]).T @ x.reshape(-1, x.shape[-1])
+    rows = size(x.shape[:-1])  # not -1: numpy has no answer to that when a size is 0
+    return d_out.reshape(rows, d_out.shape[-1]).T @ x.reshape(rows, x.shape[-1])
 
 
 @linear_dW.kernel("matmul/dw_tile")

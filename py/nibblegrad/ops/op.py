@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core import schema as sch
-from ..core.dtype import CLASSES, Shape
+from ..core.dtype import CLASSES, DType, Shape
 from ..core.errors import ShapeError
 from ..core.launch import Launch
 from ..core.schema import Dims, Info
@@ -51,6 +51,7 @@ class Op:
         self.body = body
         self.doc = inspect.getdoc(body) or ""
         self.shape: Callable[[Dims], Any] | None = about.get("shape")
+        self.dtype: Callable[[Dims], DType] | None = about.get("dtype")
         self.mutates: tuple[str, ...] = about.get("mutates", ())
         self.views: bool = about.get("views", False)
         self.tol: float = about.get("tol", 1e-5)
@@ -87,7 +88,7 @@ class Op:
             bad = ", ".join(sorted(twice | unknown))
             raise TypeError(f"{self.name}: bad argument {bad}; takes {', '.join(self.order)}")
         values.update(given)
-        attrs = {name: values.get(name, default) for name, default in self.defaults.items()}
+        attrs = {name: _hashable(values.get(name, v)) for name, v in self.defaults.items()}
         needed = [n for n, v in attrs.items() if v is inspect.Parameter.empty]
         if needed:
             raise TypeError(f"{self.name}: needs {', '.join(needed)}")
@@ -103,9 +104,11 @@ class Op:
             shapes = [shapes]
         outs: list[Info] = []
         for i, term in enumerate(self.schema.outputs):
-            kinds = values["dtype"] if term.kind == "x" else CLASSES[term.kind]
+            kinds = values.get(f"dtype {term.kind}", CLASSES[term.kind])
             shape: Shape = tuple(shapes[i]) if shapes else sch.output_shape(term, values)
-            outs.append(Info(shape, kinds[0]))
+            if len(shape) > 8:
+                raise ShapeError(f"{self.name}: {list(shape)} would have more than 8 dims")
+            outs.append(Info(shape, self.dtype(d) if self.dtype else kinds[0]))
         d.out = tuple(outs)
         return d
 
@@ -169,6 +172,10 @@ class Op:
 
 def _plain(value: Any) -> Any:
     return list(value.shape) if isinstance(value, Info) else value
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _signature(body: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, Any]]:

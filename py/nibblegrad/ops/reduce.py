@@ -1,14 +1,17 @@
-"""Sums, and the row-wise argmax that greedy decoding needs."""
+"""Broadcasting, its adjoint, and sums over everything."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from ..core.dtype import Shape
+from ..core.errors import ShapeError
 from ..core.launch import Generated, Launch, grid1, size
 from ..core.lazy import np
-from ..core.schema import Dims
+from ..core.schema import Dims, broadcast
 from .elementwise import broadcast_strides, pad8, strides
 from .op import op
+from .strided import Axis, copy
 
 
 @op("f[*b] -> f[*s]", shape=lambda d: d.shape, tol=2e-5)
@@ -42,17 +45,29 @@ sum_to.cases("0x5", "257x5", shape=(1, 5))
 sum_to.refuses("3", "sum_to: shape has more dims than x, got shape=(1, 3), x=[3]", shape=(1, 3))
 
 
-@op("f[*b] -> f[*s]", shape=lambda d: d.shape)
+def _expanded(d: Dims) -> Shape:
+    lead = len(d.shape) - len(d.b)
+    if lead < 0:
+        raise ShapeError(f"expand: shape has fewer dims than x, got {list(d.shape)}, x={list(d.b)}")
+    shape = tuple(d.b[i - lead] if n == -1 and i >= lead else n for i, n in enumerate(d.shape))
+    if min(shape, default=0) < 0 or broadcast("expand", d.b, shape) != shape:
+        raise ShapeError(f"expand: {list(d.b)} does not broadcast to {list(d.shape)}")
+    return shape
+
+
+@op("y[*b] -> y[*s]", shape=_expanded)
 def expand(x, *, shape: tuple):
-    """x broadcast to `shape`, copied. Source: aten::expand."""
-    return np.broadcast_to(x, shape).copy()
+    """x broadcast to `shape` (-1: as x has it), copied. Source: aten::expand_copy."""
+    lead = len(shape) - x.ndim
+    wanted = [x.shape[i - lead] if n == -1 else n for i, n in enumerate(shape)]
+    return np.broadcast_to(x, wanted).copy()
 
 
-@expand.kernel("map/expand")
+@expand.kernel("move/copy")
 def _(d: Dims) -> Launch:
-    n = size(d.shape)
-    params = (n, 0, 0, 0, *pad8(d.shape, 1), *broadcast_strides(d.x.shape, d.shape))
-    return Launch(grid1(n, 64), params)
+    shape = d.out[0].shape
+    own = broadcast_strides(d.x.shape, shape)[8 - len(shape) :]
+    return copy(d, [Axis(n, s) for n, s in zip(shape, own, strict=True)])
 
 
 @expand.vjp
@@ -61,12 +76,16 @@ def _(g: Any, out: Any, x: Any, *, shape: tuple):
 
 
 expand.saves(x="")
-expand.require("len(shape) >= len(x.shape)", "shape has fewer dims than x")
 expand.cases("5", "1x5", shape=(3, 5))
 expand.cases("2x1x4", shape=(2, 3, 4))
 expand.cases("0x5", shape=(3, 0, 5))
 expand.cases("1x5", shape=(0, 5))
-expand.refuses("3x3", "expand: shape has fewer dims than x, got shape=(3,), x=[3, 3]", shape=(3,))
+expand.cases("u8:1x5", "b:1x5", "i:3x5", "s:1x1", "i8:3x1", shape=(2, 3, 5))
+expand.cases("2x1x5", "u8:2x1x3", shape=(4, -1, 3, -1))
+expand.cases("[]", shape=(3, 1))
+expand.cases("1", shape=(64 * 65535 + 1,))  # more workgroups than a dimension holds
+expand.refuses("3x3", "expand: shape has fewer dims than x, got [3], x=[3, 3]", shape=(3,))
+expand.refuses("2x3", "expand: [2, 3] does not broadcast to [2, -1, 1]", shape=(2, -1, 1))
 
 
 @op("f[*b] -> f[]", tol=2e-5)
@@ -83,7 +102,7 @@ def sum_squares(x):
 
 def _whole(d: Dims, text: str) -> Launch:
     function = Generated(text, f"fn f(x: f32) -> f32 {{ return {text}; }}")
-    lanes = {"ROWS": 1, "LANES": 64 if d.caps.software else 256}
+    lanes: dict[str, int | float] = {"ROWS": 1, "LANES": 64 if d.caps.software else 256}
     return Launch((1, 1, 1), (size(d.b), 0, 0, 0), lanes, link=(function,))
 
 
@@ -95,21 +114,3 @@ sum_squares.without_gradient("it measures gradients")
 for whole in (sum_all, sum_squares):
     whole.cases("3x5", "1", "257x3", "0x4", "1000")
     whole.refuses("i:3", f"{whole.name}: x must be f32, got i32")
-
-
-@op("f[*b n] -> i[*b]")
-def argmax(x):
-    """Index of each row's largest element, the first among equals. Source: aten::argmax."""
-    return x.argmax(-1).astype(np.int32)
-
-
-@argmax.kernel("reduce/argmax")
-def _(d: Dims) -> Launch:
-    rows = size(d.b)
-    return Launch(grid1(rows, 1), (rows, d.n, 0, 0), {"ROWS": 1, "LANES": 64})
-
-
-argmax.without_gradient("an index has no derivative")
-argmax.require("n > 0", "an empty row has no largest element")
-argmax.cases("3x5", "1x1", "2x3x257", "0x4")
-argmax.refuses("2x0", "argmax: an empty row has no largest element, got n=0")

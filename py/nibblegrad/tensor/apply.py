@@ -26,8 +26,11 @@ def apply(op: Op, args: list[Any], attrs: dict[str, Any]) -> Any:
     d = _infer(op, args, attrs, key)
     views = [a and a._view for a in args]
     dev = next((v.storage.device for v in views if v), None) or default_device()
-    outs = [View(Storage(dev, i.dtype.nbytes(i.shape)), 0, i) for i in d.out]
-    dev.run(Call(op, d, views, outs, attrs, key))
+    if op.views and views[0]:
+        outs = [View(views[0].storage, views[0].offset, d.out[0])]
+    else:
+        outs = [View(Storage(dev, i.dtype.nbytes(i.shape)), 0, i) for i in d.out]
+        dev.run(Call(op, d, views, outs, attrs, key))
     tensors = tuple(Tensor(v) for v in outs)
     if grad_enabled() and any(a is not None and a.requires_grad for a in args):
         _record(op, args, attrs, tensors)

@@ -14,8 +14,8 @@ from ..core.schema import Info
 from ..gpu.device import Device, Storage, View
 from ..gpu.host import HostDevice
 from ..ops.op import Caps
+from .values import NARROW, NUMPY, code, flatten, kind_of, nest, numpy_type, shape_of, values
 
-_CODES = {"f32": "f", "i32": "i", "u32": "I", "u8": "B", "i8": "b"}
 _current: list[Any] = []
 
 
@@ -106,7 +106,7 @@ class Tensor:
 
     async def numpy(self) -> Any:
         """A numpy array, the caller's own; DeviceError where there is no numpy."""
-        kind = _numpy_type(self.dtype)
+        kind = numpy_type(self.dtype)
         try:
             read = np.frombuffer
         except ImportError:
@@ -115,17 +115,17 @@ class Tensor:
 
     async def tolist(self) -> Any:
         """Nested lists, or a number for rank 0. Works without numpy."""
-        flat = array(_code(self.dtype))
+        flat = array(code(self.dtype))
         flat.frombytes(await self.tobytes())
-        return _nest(flat.tolist(), self.shape)
+        return nest(values(flat, self.dtype), self.shape)
 
     async def item(self) -> float | int:
         """The value of a one-element tensor."""
         if prod(self.shape) != 1:
             raise ShapeError(f"item: one element is needed, got {list(self.shape)}")
-        flat = array(_code(self.dtype))
+        flat = array(code(self.dtype))
         flat.frombytes(await self.tobytes())
-        return flat[0]
+        return values(flat, self.dtype)[0]
 
     def write_(self, data: Any) -> Tensor:
         """Overwrite the elements with bytes of the same size."""
@@ -181,24 +181,24 @@ class Tensor:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Tensor:
-        return (
-            _scale(self, 1 / other) if isinstance(other, (int, float)) else _op("div", self, other)
-        )
+        by_number = isinstance(other, (int, float)) and self.dtype is not i32
+        return _scale(self, 1 / other) if by_number else _op("div", self, other)
 
     def __neg__(self) -> Tensor:
-        return _scale(self, -1.0)
+        return _scale(self, -1)
 
 
 def _op(name: str, *args: Any) -> Tensor:
     from ..ops.op import CATALOGUE
 
-    return CATALOGUE[name](*[a if isinstance(a, Tensor) else tensor(float(a)) for a in args])
+    kind = args[0].dtype  # a number takes the tensor's
+    return CATALOGUE[name](*[a if isinstance(a, Tensor) else tensor(a, kind) for a in args])
 
 
 def _scale(x: Tensor, s: float) -> Tensor:
     from ..ops import scale
 
-    return scale(x, s=float(s))
+    return _op("mul", x, s) if x.dtype is i32 else scale(x, s=float(s))
 
 
 def resolve(old: Shape, new: Shape) -> Shape:
@@ -227,70 +227,25 @@ def zeros(shape: Iterable[int], kind: str | DType = f32, dev: Any = None) -> Ten
 def tensor(data: Any, kind: str | DType | None = None, requires_grad: bool = False) -> Tensor:
     """A tensor of a number, nested lists, array.array or numpy array.
 
-    Integers make i32 and floats f32 unless `kind` says otherwise. ShapeError for ragged lists.
+    Integers make i32, True and False bool, the rest f32, unless `kind` says otherwise.
+    ShapeError for ragged lists.
     """
     if hasattr(data, "__array_interface__"):
         return _from_numpy(data, kind, requires_grad)
-    shape = _shape_of(data)
-    flat = list(_flatten(data, shape))
-    chosen = dtype(kind) if kind else (i32 if flat and all(_is_int(v) for v in flat) else f32)
-    made = empty(shape, chosen).write_(array(_code(chosen), flat).tobytes())
+    shape = shape_of(data)
+    flat = list(flatten(data, shape))
+    chosen = dtype(kind) if kind else kind_of(flat)
+    made = empty(shape, chosen).write_(array(code(chosen), flat).tobytes())
     made.requires_grad = requires_grad
     return made
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int)
 
 
 def _from_numpy(data: Any, kind: Any, requires_grad: bool) -> Tensor:
-    wanted = _numpy_type(dtype(kind)) if kind else _NARROW.get(str(data.dtype), str(data.dtype))
-    names = {v: k for k, v in _NUMPY.items()}
+    wanted = numpy_type(dtype(kind)) if kind else NARROW.get(str(data.dtype), str(data.dtype))
+    names = {v: k for k, v in NUMPY.items()}
     if wanted not in names:
         raise DTypeError(f"tensor: numpy dtype {data.dtype} has no dtype here; cast to float32")
     data = np.asarray(data, wanted)
-    made = empty(data.shape, names[wanted]).write_(data.tobytes())  # row-major, whatever its strides
+    made = empty(data.shape, names[wanted]).write_(data.tobytes())  # row-major
     made.requires_grad = requires_grad
     return made
-
-
-_NUMPY = {"f32": "float32", "i32": "int32", "u32": "uint32", "u8": "uint8", "i8": "int8"}
-_NARROW = {"float64": "float32", "int64": "int32", "float16": "float32"}
-
-
-def _numpy_type(kind: DType) -> str:
-    if kind.name not in _NUMPY:
-        raise DTypeError(f"numpy: {kind} is a storage format; numpy has no such dtype")
-    return _NUMPY[kind.name]
-
-
-def _code(kind: DType) -> str:
-    if kind.name not in _CODES:
-        raise DTypeError(f"tolist: {kind} is a storage format; read it with tobytes()")
-    return _CODES[kind.name]
-
-
-def _shape_of(data: Any) -> Shape:
-    if not isinstance(data, (list, tuple, array)):
-        return ()
-    return (len(data), *(_shape_of(data[0]) if len(data) else ()))
-
-
-def _flatten(data: Any, shape: Shape) -> Iterable[Any]:
-    if not shape:
-        if isinstance(data, (list, tuple)):
-            raise ShapeError("tensor: the nested lists are ragged")
-        yield data
-        return
-    if not isinstance(data, (list, tuple, array)) or len(data) != shape[0]:
-        raise ShapeError("tensor: the nested lists are ragged")
-    for item in data:
-        yield from _flatten(item, shape[1:])
-
-
-def _nest(flat: list[Any], shape: Shape) -> Any:
-    if not shape:
-        return flat[0]
-    for n in reversed(shape[1:]):
-        flat = [flat[i * n : (i + 1) * n] for i in range(len(flat) // n if n else prod(shape[:-1]))]
-    return flat
