@@ -11,6 +11,7 @@ from .core.errors import (
     ShapeError,
 )
 from .models import load
+from .program import load_pte
 from .tensor import Tensor, device, no_grad, record, tensor, zeros
 
 __version__ = "0.1.0"

@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2] / "py/nibblegrad"
-LAYERS = [["core"], ["ops", "io"], ["gpu"], ["tensor"], ["nn", "optim"], ["models", "tune"]]
+LAYERS = [
+    ["core"],
+    ["ops", "io"],
+    ["gpu"],
+    ["tensor"],
+    ["nn", "optim"],
+    ["models", "tune", "program"],
+]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 BROWSER = {"js", "pyodide", "nibblegrad_runtime"}
 FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))

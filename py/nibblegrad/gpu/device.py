@@ -104,6 +104,10 @@ class Device(Protocol):
         """Run a recorded plan with these step values."""
         ...
 
+    def drop(self, plan: Any) -> None:
+        """Forget a recorded plan."""
+        ...
+
     def stats(self) -> dict[str, int]:
         """Bytes and counts, where they are counted: live, peak, pooled, buffers, dispatches."""
         ...

@@ -121,6 +121,10 @@ class HostDevice:
         for call in plan.calls:
             self._execute(call, values)
 
+    def drop(self, plan: HostPlan) -> None:
+        """Forget a recorded plan."""
+        plan.calls.clear()
+
     def array(self, view: View) -> Any:
         """The view as a numpy array; a weight format as its floats."""
         wide = 1 + (self.double and view.info.dtype.kind == "f")

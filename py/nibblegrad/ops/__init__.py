@@ -13,6 +13,7 @@ from .activation import (
     relu6,
     sigmoid,
 )  # fmt: skip
+from .assign import assign
 from .attention import (
     apply_rotary_emb,
     apply_rotary_emb_hf,

@@ -26,6 +26,8 @@ class Plan:
         plan = self.device.end()
         if kind is None:
             self._plan = plan
+        else:
+            self.device.drop(plan)
 
     def __getitem__(self, name: str) -> Sym:
         """The symbol of a step value, to be given to ops in place of a number."""
@@ -40,6 +42,12 @@ class Plan:
         if self._plan is None:
             raise PlanError("plan: replay before the recording ended")
         self.device.replay(self._plan, values)
+
+    def drop(self) -> None:
+        """Forget what was recorded: its scratch and bind groups go."""
+        if self._plan is not None:
+            self.device.drop(self._plan)
+            self._plan = None
 
     def __str__(self) -> str:
         return str(self._plan)

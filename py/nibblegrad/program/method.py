@@ -1,0 +1,122 @@
+"""One method: recorded once for each shape of its inputs, replayed from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from .. import ops
+from ..core.errors import FormatError
+from ..io.pte_tables import Tensor as Declared
+from ..tensor import Tensor, no_grad, record
+from ..tensor.tensor import default_device
+from .inputs import Given, given
+from .walk import Walker
+
+KEPT = 8  # plans of different shapes kept at once
+MOST_NUMBERS = 64  # a longer input whose numbers the host needs makes no key of a plan
+
+
+class _Asks(Exception):
+    """A walk that is being recorded needs a number from the device: it cannot be recorded."""
+
+
+class Method:
+    """Call it: `outs = await method(*inputs)`."""
+
+    def __init__(self, walker: Walker):
+        self.walker, self.plan, self.name = walker, walker.plan, walker.plan.name
+        self.asked = walker.asked() & set(self.plan.inputs)
+        self.recorded: dict[Any, tuple[Any, list[Tensor], list[Any]]] = {}
+        self.eager: set[Any] = set()  # shapes that no plan serves
+
+    async def __call__(self, *inputs: Any) -> list[Any]:
+        """The outputs: tensors of their own (i32 where the program says int64), or numbers."""
+        wanted = self.plan.inputs
+        if len(inputs) != len(wanted):
+            raise FormatError(f"{self.name}: takes {len(wanted)} inputs, got {len(inputs)}")
+        values: dict[int, Any] = {}
+        for at, (i, x) in enumerate(zip(wanted, inputs, strict=True)):
+            who, declared = f"{self.name}: input {at}", self.plan.values[i]
+            values[i] = given(x, declared, who) if isinstance(declared, Declared) else x
+        numbers = {i: await values[i].numbers() for i in self.asked}
+        with no_grad():
+            return await self._run(values, numbers)
+
+    async def _run(self, values: dict[int, Any], numbers: dict[int, Any]) -> list[Any]:
+        key = self._key(values, numbers)
+        if key not in self.eager and key not in self.recorded:
+            self._record(key, values, numbers)
+        if key in self.eager:
+            placed = {i: v.place() if isinstance(v, Given) else v for i, v in values.items()}
+            return [_own(x) for x in await _answered(self.walker.run(placed, numbers))]
+        plan, tensors, outs = self.recorded[key] = self.recorded.pop(key)  # the latest comes last
+        tensor_inputs = [v for v in values.values() if isinstance(v, Given)]
+        for v, x in zip(tensor_inputs, tensors, strict=True):
+            v.fill(x)
+        plan.replay()
+        return [_own(x) for x in outs]
+
+    def _key(self, values: dict[int, Any], numbers: dict[int, Any]) -> Any:
+        shapes = tuple(v.shape if isinstance(v, Given) else v for v in values.values())
+        return shapes, tuple(str(numbers[i]) for i in sorted(numbers))
+
+    def _record(self, key: Any, values: dict[int, Any], numbers: dict[int, Any]) -> None:
+        dev = default_device()
+        placed = {i: v.place() if isinstance(v, Given) else v for i, v in values.items()}
+        plan = record(dev)
+        try:
+            with plan:
+                walk = self.walker.run(placed, numbers)
+                outs = _finished(walk)
+        except _Asks:
+            self.eager.add(key)
+            return
+        while len(self.recorded) >= KEPT:
+            self._drop(next(iter(self.recorded)))
+        tensors = [x for x in placed.values() if isinstance(x, Tensor)]
+        self.recorded[key] = (plan, tensors, outs)
+
+    def _drop(self, key: Any) -> None:
+        self.recorded.pop(key)[0].drop()
+
+    def __str__(self) -> str:
+        rows = [f"{self.name}:"]
+        for what, ids in (("input", self.plan.inputs), ("output", self.plan.outputs)):
+            rows += [f"  {what} {at}: {self._shown(i)}" for at, i in enumerate(ids)]
+        states = [self.walker.state, *(d.state for d in self.walker.delegates)]
+        rows += [f"  state: {t.dtype}{list(t.shape)}" for s in states for t in s.values()]
+        counts: dict[str, int] = {}
+        for name in self.walker.names():
+            counts[name] = counts.get(name, 0) + 1
+        return "\n".join([*rows, *(f"  {c:4} {n}" for n, c in sorted(counts.items()))])
+
+    def _shown(self, i: int) -> str:
+        value = self.plan.values[i]
+        if not isinstance(value, Declared):
+            return f"{type(value).__name__}"
+        bound = "" if value.dynamism == "static" else " at most"
+        return f"{value.dtype}{bound} {list(value.shape)}"
+
+
+def _own(x: Any) -> Any:
+    """A tensor whose bytes nothing will write again."""
+    return ops.clone(x) if isinstance(x, Tensor) else x
+
+
+def _finished(walk: Generator[Tensor, Any, list[Any]]) -> list[Any]:
+    try:
+        next(walk)
+    except StopIteration as end:
+        return end.value
+    raise _Asks
+
+
+async def _answered(walk: Generator[Tensor, Any, list[Any]]) -> list[Any]:
+    """Run eagerly, with each number that is asked for read back."""
+    try:
+        asked = next(walk)
+        while True:
+            asked = walk.send(await asked.tolist())
+    except StopIteration as end:
+        return end.value

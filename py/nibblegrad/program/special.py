@@ -1,0 +1,137 @@
+"""Operators of a program that are no single call of the catalogue. Each takes what is declared
+of its first result, then its arguments; `needs` in bindings.py says what of the catalogue it uses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from .. import ops
+from ..core.errors import FormatError
+from ..core.schema import Info
+from ..tensor import Tensor
+from .arguments import cast
+
+
+def rsub(out: Info, a: Tensor, b: Tensor, alpha: float) -> Any:
+    return ops.sub(b, a, alpha)
+
+
+def pow_scalar(out: Info, x: Tensor, exponent: float) -> Any:
+    return ops.pow_scalar(cast(x, out.dtype), exponent)
+
+
+def sum(out: Info, x: Tensor, dim: Any, keepdim: bool) -> Any:
+    return ops.sum(cast(x, out.dtype), dim, keepdim)
+
+
+def mean(out: Info, x: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+    return ops.mean(cast(x, out.dtype), dim, keepdim)
+
+
+def max_dim(out: Info, x: Tensor, dim: int, keepdim: bool) -> Any:
+    return ops.amax(x, dim, keepdim), ops.argmax(x, dim, keepdim)
+
+
+def min_dim(out: Info, x: Tensor, dim: int, keepdim: bool) -> Any:
+    return ops.amin(x, dim, keepdim), ops.argmin(x, dim, keepdim)
+
+
+def index(out: Info, x: Tensor, indices: list[Tensor | None]) -> Any:
+    """One index tensor, of whole numbers, along whichever dim it stands for."""
+    given = [i for i, one in enumerate(indices) if one is not None]
+    if len(given) != 1 or indices[given[0]].dtype.kind != "i":  # type: ignore[union-attr]
+        raise FormatError(f"one tensor of whole numbers may index, got {len(given)}")
+    return ops.index(x, indices[given[0]], dim=given[0])
+
+
+def cat(out: Info, tensors: list[Tensor], dim: int) -> Any:
+    """Empty vectors join anything, as in torch."""
+    some = [t for t in tensors if t.shape != (0,)] or tensors[:1]
+    return ops.cat([cast(t, out.dtype) for t in some], dim)
+
+
+def unbind(out: Info, x: Tensor, dim: int) -> Any:
+    n = x.shape[dim % max(len(x.shape), 1)]
+    return tuple(ops.select(x, dim=dim, index=i) for i in range(n))
+
+
+def same(out: Info, x: Tensor) -> Any:
+    """Clones, casts and changes of layout: what differs is the dtype that is declared."""
+    return x
+
+
+def copy(out: Info, x: Tensor, source: Tensor) -> Any:
+    return ops.expand(cast(source, x.dtype), shape=x.shape)
+
+
+def copy_in(out: Info, x: Tensor, source: Tensor) -> Any:
+    return ops.assign(x, copy(out, x, source))
+
+
+def copy_index(out: Info, to: Tensor, row: Tensor, index: int) -> Any:
+    """Row `index` of `to` becomes `row`, and its last one."""
+    whole = Tensor(replace(to._view, info=out))  # what is there of it may be fewer rows
+    ops.assign(whole, row, start=index * prod(row.shape))
+    return Tensor(replace(to._view, info=Info((index + 1, *row.shape), out.dtype)))
+
+
+def full(out: Info, size: list[int], value: float) -> Any:
+    return ops.full(tuple(size), value, out.dtype.name)
+
+
+def full_like(out: Info, x: Tensor, value: float) -> Any:
+    return ops.full(x.shape, value, out.dtype.name)
+
+
+def zeros(out: Info, size: list[int]) -> Any:
+    return full(out, size, 0)
+
+
+def ones(out: Info, size: list[int]) -> Any:
+    return full(out, size, 1)
+
+
+def zeros_like(out: Info, x: Tensor) -> Any:
+    return full_like(out, x, 0)
+
+
+def ones_like(out: Info, x: Tensor) -> Any:
+    return full_like(out, x, 1)
+
+
+def scalar_tensor(out: Info, value: float) -> Any:
+    return full(out, [], value)
+
+
+def arange(out: Info, start: float, end: float, step: float) -> Any:
+    return ops.arange(start, end, step, out.dtype.name)
+
+
+def arange_to(out: Info, end: float) -> Any:
+    return arange(out, 0, end, 1)
+
+
+def rotary_interleaved(out: Info, x: Tensor, freqs: Tensor) -> Any:
+    """Adjacent pairs by (cos, sin) pairs: x [b, n, c], freqs of n * c numbers."""
+    b, n, c = x.shape
+    pairs = ops.view(freqs, (n, c // 2, 2))
+    cos, sin = (ops.select(pairs, dim=2, index=i) for i in (0, 1))
+    return ops.view(ops.rotary(ops.view(x, (b, n, 1, c)), cos, sin), x.shape)
+
+
+def sdpa_with_kv_cache(
+    out: Info, q: Tensor, k: Tensor, v: Tensor, key_cache: Tensor, value_cache: Tensor,
+    start_pos: Any, mask: Any, dropout: float, causal: bool, scale: float | None,
+) -> Any:  # fmt: skip
+    """Causal by position, whatever `causal` says: upstream knows no other either."""
+    if mask is not None or dropout:
+        raise FormatError(f"only without mask and dropout, got mask {mask}, dropout {dropout}")
+    return ops.sdpa_with_kv_cache(q, k, v, key_cache, value_cache, start_pos, q.shape[1], scale)
+
+
+def adamw_step(out: Info, param: Tensor, m: Tensor, v: Tensor, grad: Tensor, *rates: float) -> Any:
+    ops.adamw_step(param, m, v, grad, *rates)
+    return param, m, v

@@ -1,0 +1,19 @@
+"""The recorded calls of the .pte fixtures, and which of them wait for operators."""
+
+import numpy as np
+from pte_files import DATA, RAW
+
+WAITING = {  # their operators are not in the catalogue yet
+    "cnn", "cnn_batch", "dq8ca_q4gsw", "int8_cnn", "islands", "portable", "state", "state_extra",
+}  # fmt: skip
+NAMES = sorted(RAW.keys() - WAITING)
+
+
+def cases(name):
+    """(method, inputs, outputs) of each recorded call, in order."""
+    arrays, found = np.load(DATA / f"{name}.npz"), {}
+    for key in sorted(arrays):
+        method, number, what, at = key.split("/")
+        found.setdefault((method, int(number)), {}).setdefault(what, {})[int(at)] = arrays[key]
+    for (method, _), sets in sorted(found.items()):
+        yield (method, *([s[i] for i in sorted(s)] for s in (sets["in"], sets["out"])))
