@@ -11,6 +11,7 @@ from double import DoubleHost, as_double, ordered, to_tensor
 from sampling import arrays, cases, infos, learns, weights
 from torch_elementwise import SMOOTH
 from torch_shapes import SHAPED
+from torch_spatial import SPATIAL
 
 import nibblegrad as ng
 from nibblegrad.core.dtype import DTYPES
@@ -109,6 +110,7 @@ TORCH = {
     "fused_ce_rows": cross_entropy,
     **SMOOTH,
     **SHAPED,
+    **SPATIAL,
 }
 CASES = [
     pytest.param(op, words, attrs, weight, id=f"{name} {weight}")

@@ -50,6 +50,15 @@ from .compare import (
     ne_scalar,
     where,
 )  # fmt: skip
+from .conv import (
+    conv1d,
+    conv2d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_with_clamp,
+    convolution,
+    convolution_grad_weight,
+)  # fmt: skip
 from .create import (
     arange,
     full,

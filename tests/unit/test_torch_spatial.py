@@ -1,0 +1,100 @@
+"""Convolutions, pooling, resizing and sampling against torch: values and gradients, many shapes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import numpy as np
+import pytest
+from test_torch_shapes import agree, rand
+
+import nibblegrad as ng
+from nibblegrad import ops
+from nibblegrad.gpu.host import HostDevice
+from nibblegrad.tensor.tensor import set_default_device
+
+torch = pytest.importorskip("torch")
+from torch_spatial import conv_with_clamp, convolution  # noqa: E402
+
+F = torch.nn.functional
+aten = torch.ops.aten
+DRAWS = range(30)
+
+
+def drawn(rng: np.random.Generator, low: int, high: int, count: int = 1) -> tuple[int, ...]:
+    return tuple(int(n) for n in rng.integers(low, high + 1, count))
+
+
+def random_convolution(seed: int, transposed: bool) -> tuple[list, dict[str, Any]]:
+    """Arrays and attributes of a convolution that has an output."""
+    rng = np.random.default_rng([seed, transposed])
+    rank = 1 + int(rng.integers(0, 2))
+    groups, ins, outs, batch = drawn(rng, 1, 4, 4)
+    if rng.random() < 0.25:
+        groups, ins = 6, 1  # depthwise
+    stride, dilation = drawn(rng, 1, 3, rank), drawn(rng, 1, 2, rank)
+    kernel, padding = drawn(rng, 1, 3, rank), drawn(rng, 0, 2, rank)
+    least = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
+    size = tuple(max(n - 2 * p, 1) + int(rng.integers(0, 7)) if not transposed else 2 * p + n
+                 for n, p in zip(least, padding, strict=True))  # fmt: skip
+    extra = [int(rng.integers(0, max(s, d))) for s, d in zip(stride, dilation, strict=True)]
+    channels = (groups * ins, outs) if transposed else (groups * outs, ins)
+    arrays = [rand(batch, groups * ins, *size, seed=seed), rand(*channels, *kernel, seed=seed),
+              rand(groups * outs, seed=seed) if seed % 2 else None]  # fmt: skip
+    how = {"stride": stride, "padding": padding, "dilation": dilation, "transposed": transposed,
+           "output_padding": extra if transposed else (0,) * rank, "groups": groups}  # fmt: skip
+    return arrays, how
+
+
+@pytest.mark.parametrize("seed", DRAWS)
+@pytest.mark.parametrize("transposed", [False, True])
+def test_convolution(transposed: bool, seed: int):
+    arrays, how = random_convolution(seed, transposed)
+    agree(lambda x, w, b: ops.convolution(x, w, b, *how.values()),
+          lambda x, w, b: convolution(x, w, b, **how), arrays)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", DRAWS)
+def test_conv_with_clamp(seed: int):
+    arrays, how = random_convolution(100 + seed, seed % 5 == 0)
+    ends = [(0.0, 1.797e308), (-0.5, 0.5), (None, 0.25), (0, 6), (None, None)][seed % 5]
+    agree(lambda x, w, b: ops.conv_with_clamp(x, w, b, *how.values(), *ends),
+          lambda x, w, b: conv_with_clamp(x, w, b, *ends, **how), arrays)  # fmt: skip
+
+
+def test_convolutions_by_their_names():
+    x, w, b = rand(3, 4, 9), rand(6, 2, 3), rand(6)
+    agree(lambda *a: ops.conv1d(*a, 2, 1, 2, 2), lambda *a: F.conv1d(*a, 2, 1, 2, 2), [x, w, b])
+    x, w = rand(3, 4, 5, 7), rand(6, 2, 3, 2)
+    agree(lambda *a: ops.conv2d(*a, (1, 2), 1, 1, 2), lambda *a: F.conv2d(*a, (1, 2), 1, 1, 2),
+          [x, w, b])  # fmt: skip
+    w = rand(4, 3, 3, 2)
+    agree(lambda *a: ops.conv_transpose2d(*a, 2, 1, 1, 2), lambda *a: F.conv_transpose2d(
+        *a, 2, 1, 1, 2), [x, w, b])  # fmt: skip
+    agree(lambda x, w: ops.conv_transpose1d(x, w, stride=3, output_padding=2),
+          lambda x, w: F.conv_transpose1d(x, w, stride=3, output_padding=2),
+          [rand(2, 4, 5), rand(4, 3, 2)])  # fmt: skip
+
+
+def test_empty_batches():
+    for transposed in (False, True):
+        how = (2, 1, 1, transposed, 0, 1)
+        agree(lambda x, w, b, h=how: ops.convolution(x, w, b, *h), lambda x, w, b, h=how: (
+            aten.convolution(x, w, b, [2, 2], [1, 1], [1, 1], h[3], [0, 0], 1)),
+            [rand(0, 3, 5, 4), rand(3, 3, 3, 2), rand(3)])  # fmt: skip
+
+
+def test_met_bounds_stop_the_gradient():
+    """As relu's and hardtanh's do, for which this op stands; torch.clamp's would let it through."""
+
+    async def run() -> Any:
+        set_default_device(HostDevice())
+        x = ng.tensor([[[[0.0, 1.0, 2.0]]]])
+        x.requires_grad = True
+        ops.conv_with_clamp(x, ng.tensor([[[[1.0]]]]), output_min=0, output_max=1).backward(
+            ng.tensor([[[[1.0, 1.0, 1.0]]]])
+        )
+        return await x.grad.tolist()
+
+    assert asyncio.run(run()) == [[[[0.0, 0.0, 0.0]]]]
