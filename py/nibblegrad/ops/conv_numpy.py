@@ -7,7 +7,7 @@ from typing import Any
 from ..core.lazy import np
 from .conv_walk import Walk, walk_of
 
-HOW = ("stride", "padding", "dilation", "transposed", "output_padding", "groups")
+HOW: tuple[str, ...] = ("stride", "padding", "dilation", "transposed", "output_padding", "groups")
 
 
 def correlate(input: Any, weight: Any, bias: Any, how: tuple[Any, ...]) -> Any:

@@ -145,7 +145,7 @@ def routes(made: Op, given: Any) -> None:
         words, link = given(d)
         groups, m, n = words[:3]
         items = groups * ceil_div(m, rows) * ceil_div(n, columns)
-        lanes = {"ROWS": 1, "LANES": 64} if per == 1 and rows == 1 else {}
+        lanes: dict[str, int | float] = {"ROWS": 1, "LANES": 64} if per == 1 and rows == 1 else {}
         return Launch(grid1(items, per), words, lanes, link=link)
 
     def sizes(d: Dims) -> tuple[int, int, int]:
