@@ -62,7 +62,7 @@ async def run_case(dev, case):
     op, seen, found = CATALOGUE[case["op"]], set(), []
     infos = [a and Info(tuple(a["shape"]), DTYPES[a["dtype"]]) for a in case["args"]]
     attrs = {k: tuple(v) if isinstance(v, list) else v for k, v in case["attrs"].items()}
-    for caps in (Caps(True), Caps(False)):
+    for caps in (Caps(True), Caps(False, packed_dot=before.packed_dot)):
         for number, launch in enumerate(op.accepting(op.infer(infos, attrs), caps)):
             label = link(launch).label
             if label not in seen:

@@ -34,7 +34,7 @@ for case in data:
 answer
 """
 )
-DTYPES = {"float32": "f32", "int32": "i32", "uint8": "u8"}
+DTYPES = {"float32": "f32", "int32": "i32", "uint8": "u8", "int8": "i8"}
 
 
 def packed(case: et_vk.Case) -> dict:

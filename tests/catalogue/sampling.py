@@ -15,7 +15,8 @@ from nibblegrad.ops.op import Op
 
 WEIGHTS = ("f32", "q4_1", "q8_0", "q4_0", "f16", "bf16")
 KINDS = {"f": "f32", "i": "i32", "u": "u32", "u8": "u8", "x": "f32", "w": "f32",
-         "b": "bool", "n": "f32", "e": "f32", "l": "bool", "y": "f32"}  # fmt: skip
+         "b": "bool", "n": "f32", "e": "f32", "l": "bool", "y": "f32",
+         "i8": "i8", "q8": "i8"}  # fmt: skip
 NUMPY = {"f32": np.float32, "i32": np.int32, "u32": np.uint32, "u8": np.uint8, "i8": np.int8,
          "bool": np.bool_}  # fmt: skip
 POSITIVE = {"v", "total"}  # second moments and squared norms are never negative
@@ -99,7 +100,7 @@ def _array(rng: np.random.Generator, name: str, info: Info, mark: str = "") -> n
     if info.dtype.name == "u8":
         return rng.integers(0, 256, info.shape).astype(np.uint8)
     values = rng.standard_normal(info.shape).astype(np.float32)
-    if name in ("scales", "weight_scales"):
+    if name in ("scales", "weight_scales", "input_scales"):
         return np.abs(values) * np.float32(0.1) + np.float32(0.05)
     if mark == "p":
         return np.abs(values) + np.float32(0.1)

@@ -66,7 +66,7 @@ def test_every_shader_is_reached():
         for _, words, attrs in cases(op):
             for weight in weights(op, words):
                 d = op.infer(infos(op, words, weight), {**op.defaults, **attrs})
-                for caps in (Caps(True), Caps(False)):
+                for caps in (Caps(True), Caps(False, packed_dot=True)):
                     for launch in op.accepting(d, caps):
                         reached.add(launch.kernel)
                         reached |= {u for u in launch.link if not isinstance(u, Generated)}

@@ -33,8 +33,12 @@ def plain(name):
 CALLS = {
     **{name: plain(name) for name in (
         "linear_q4gsw", "linear_q4gsw_backward", "linear_dW", "q4gsw_requant", "embedding_q4gsw",
-        "linear_qcs4w", "rms_norm")},
+        "linear_qcs4w", "rms_norm", "quantize_per_tensor", "dequantize_per_tensor", "q8ta_add",
+        "q8ta_relu", "q8ta_pixel_shuffle", "linear_q8ta_q8csw", "q8ta_linear", "q8ta_linear_gemv",
+        "q8ta_conv2d", "q8ta_conv2d_pw", "q8ta_conv2d_dw", "q8ta_conv2d_transposed",
+        "linear_dq8ca_q4gsw")},
     "fused_ce": lambda ops, i, a: list(ops.fused_ce(i["logits"], i["labels"], a["n_valid"])),
+    "choose_qparams_affine": lambda ops, i, a: list(ops.choose_qparams_affine(**i, **a)),
     "adamw_step": adamw,
     "apply_rotary_emb": rotary("apply_rotary_emb"),
     "apply_rotary_emb_hf": rotary("apply_rotary_emb_hf"),

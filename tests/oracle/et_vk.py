@@ -43,7 +43,7 @@ def make(recipe):
         return flat.astype(np.float32).reshape(shape)
     w = words(recipe["seed"], n)
     if kind == "bytes":
-        flat = (w >> 24).astype(np.uint8)
+        flat = (w >> 24).astype(np.uint8).view(recipe.get("dtype", "uint8"))
     elif kind == "ids":  # 0 .. below - 1
         flat = (w % np.uint32(recipe["below"])).astype(np.int64)
     elif kind == "uniform":

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import executorch.backends.vulkan.custom_ops_lib  # noqa: F401, E402
 from et_vk import FILE, make  # noqa: E402
 from et_vk_cases import FAMILIES  # noqa: E402
+from et_vk_int8_cases import INT8  # noqa: E402
 from executorch.backends.transforms.addmm_mm_to_linear import (  # noqa: E402
     AddmmToLinearTransform,
 )
@@ -28,6 +29,7 @@ from executorch.backends.vulkan.quantizer import vulkan_quantizer as vq  # noqa:
 from executorch.backends.vulkan.vulkan_preprocess import apply_passes  # noqa: E402
 from executorch.exir import EdgeCompileConfig, to_edge  # noqa: E402
 from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401, E402
+from make_et_vk_int8 import RUN as INT8_RUN  # noqa: E402
 from torchao.quantization.granularity import PerGroup  # noqa: E402
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e  # noqa: E402
 from torchao.quantization.quant_api import IntxWeightOnlyConfig, quantize_  # noqa: E402
@@ -106,7 +108,7 @@ def qcs4w(op, inputs, attrs):
     return [model(x), *call(op, inputs, attrs)]
 
 
-RUN = {"pack_q4gsw": pack, "linear_qcs4w": qcs4w}
+RUN = {"pack_q4gsw": pack, "linear_qcs4w": qcs4w, **INT8_RUN}
 
 
 def record(arrays, at, about, spec, attrs, out, inputs):
@@ -124,7 +126,7 @@ def record(arrays, at, about, spec, attrs, out, inputs):
 def main():
     torch.set_num_threads(1)
     arrays, count = {}, {}
-    for op, about, spec, attrs in (case for family in FAMILIES for case in family()):
+    for op, about, spec, attrs in (case for family in (*FAMILIES, *INT8) for case in family()):
         i = count[op] = count.get(op, -1) + 1
         arrays_in = {n: make(v) if isinstance(v, dict) else v for n, v in spec.items()}
         inputs = {n: torch.from_numpy(a) for n, a in arrays_in.items()}

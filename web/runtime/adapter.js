@@ -34,5 +34,7 @@ export function describe(adapter, device) {
   const { vendor, architecture, description } = adapter.info;
   const fallback = Boolean(/** @type {any} */ (adapter.info).isFallbackAdapter);
   const limits = Object.fromEntries(LIMITS.map((name) => [name, device.limits[name]]));
-  return { vendor, architecture, description, fallback, features: [...device.features], limits };
+  const features = [...device.features];
+  const language = [...(navigator.gpu.wgslLanguageFeatures ?? [])];
+  return { vendor, architecture, description, fallback, features, language, limits };
 }

@@ -48,12 +48,14 @@ DTYPES = {d.name: d for d in (f32, i32, u32, u8, i8, bool_, f16, bf16, q8_0, q4_
 
 # The letters of a schema term, and what each admits. `x`: any number of four bytes, the same
 # for every `x` of one call; so too `n` (numbers), `e` (numbers or truth), `l` (whole or truth),
-# `y` (whatever is only moved). `w`: whatever a weight may be stored in.
+# `y` (whatever is only moved). `q8`: quantised numbers. `w`: whatever a weight may be stored in.
 CLASSES: dict[str, tuple[DType, ...]] = {
     "f": (f32,),
     "i": (i32,),
     "u": (u32,),
     "u8": (u8,),
+    "i8": (i8,),
+    "q8": (i8, u8),
     "b": (bool_,),
     "x": (f32, i32, u32),
     "n": (f32, i32),

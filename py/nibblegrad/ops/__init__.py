@@ -72,6 +72,16 @@ from .create import (
 )  # fmt: skip
 from .gather import gather, gather_grad, index_grad, index_select
 from .index import embedding, embedding_q4gsw, index_add
+from .int8 import (
+    dequantize_per_tensor,
+    q8ta_add,
+    q8ta_pixel_shuffle,
+    q8ta_relu,
+    quantize_per_tensor,
+)
+from .int8_conv import q8ta_conv2d, q8ta_conv2d_dw, q8ta_conv2d_pw, q8ta_conv2d_transposed
+from .int8_dynamic import choose_qparams_affine, linear_dq8ca_q4gsw
+from .int8_linear import linear_q8ta_q8csw, q8ta_linear, q8ta_linear_gemv
 from .layer_norm import (
     batch_norm,
     group_norm,

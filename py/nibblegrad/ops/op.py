@@ -17,14 +17,17 @@ from ..core.launch import Launch
 from ..core.schema import Dims, Info
 
 CATALOGUE: dict[str, Op] = {}
+_LAW_WORDS = {"len": len, "all": all, "min": min, "max": max}  # what a law may call
 
 
 @dataclass(frozen=True)
 class Caps:
-    """What a route may ask of the device: is it a CPU in disguise, how wide may a workgroup be."""
+    """What a route may ask of the device: is it a CPU in disguise, how wide may a workgroup be,
+    has its WGSL packed_4x8_integer_dot_product."""
 
     software: bool = False
     max_invocations: int = 256
+    packed_dot: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ class Op:
     def _check_laws(self, d: Dims) -> None:
         for code, expr, why in self.laws:
             scope = {**d.args, **d.attrs, **d.values}
-            if not eval(code, {"__builtins__": {"len": len, "all": all, "min": min}}, scope):
+            if not eval(code, {"__builtins__": _LAW_WORDS}, scope):
                 got = ", ".join(f"{n}={_plain(scope[n])}" for n in code.co_names if n in scope)
                 raise ShapeError(f"{self.name}: {why}, got {got or expr}")
 

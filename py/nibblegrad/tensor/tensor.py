@@ -38,7 +38,8 @@ def caps_of(info: dict[str, Any]) -> Caps:
     """What routes may know of an adapter; a software one is told by name or by its flag."""
     text = f"{info['vendor']} {info['architecture']} {info['description']}".lower()
     software = info["fallback"] or any(n in text for n in ("swiftshader", "llvmpipe", "lavapipe"))
-    return Caps(bool(software), info["limits"]["maxComputeInvocationsPerWorkgroup"])
+    wide = info["limits"]["maxComputeInvocationsPerWorkgroup"]
+    return Caps(bool(software), wide, "packed_4x8_integer_dot_product" in info["language"])
 
 
 async def device(name: str = "webgpu") -> Any:
