@@ -150,6 +150,7 @@ def _shape_dw(d: Dims) -> tuple[int, ...]:
     return _out(who, d, d.o)
 
 
+@op(_SCHEMA, order=_ORDER, shape=_shape("q8ta_conv2d"))
 def q8ta_conv2d(
     x, weights, weight_sums, weight_scales, bias=None, *, input_scale: float,
     input_zero_point: int, output_scale: float, output_zero_point: int, kernel_size: tuple,
@@ -166,9 +167,8 @@ def q8ta_conv2d(
     return _conv(x, w, weight_scales, bias, attrs)
 
 
-q8ta_conv2d_pw = Op(_SCHEMA, q8ta_conv2d, order=_ORDER, name="q8ta_conv2d_pw",
+q8ta_conv2d_pw = Op(_SCHEMA, q8ta_conv2d.body, order=_ORDER, name="q8ta_conv2d_pw",
                     shape=_shape("q8ta_conv2d_pw"))  # fmt: skip
-q8ta_conv2d: Any = Op(_SCHEMA, q8ta_conv2d, order=_ORDER, shape=_shape("q8ta_conv2d"))
 
 
 @op(_SCHEMA_DW, order=_ORDER, shape=_shape_dw)

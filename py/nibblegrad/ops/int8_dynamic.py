@@ -30,7 +30,7 @@ def _rows(d: Dims) -> list[tuple[int, ...]]:
     "scale_dtype", "zero_point_dtype", "keepdim",
 ))  # fmt: skip
 def choose_qparams_affine(
-    input, *, mapping_type: str, block_size: tuple, target_dtype: str = "i8",
+    input, *, mapping_type: str = "ASYMMETRIC", block_size: tuple, target_dtype: str = "i8",
     quant_min: int = -128, quant_max: int = 127, eps: float | None = None,
     scale_dtype: str = "f32", zero_point_dtype: str = "i8", keepdim: bool = False,
 ):  # fmt: skip

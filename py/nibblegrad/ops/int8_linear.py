@@ -38,6 +38,11 @@ def linear_q8ta_q8csw(
     return scaled(_sums(x, input_zero_point, weights), input_scale, weight_scales, bias)
 
 
+_ORDER = (*_X, "output_scale", "output_zero_point", "bias", "activation")
+_SCHEMA = "i8[*b k], i8[n k], i[q]?, f[s], f[z]? -> i8[*b n]"
+
+
+@op(_SCHEMA, order=_ORDER)
 def q8ta_linear(
     x, weights, weight_sums, weight_scales, bias=None, *, input_scale: float,
     input_zero_point: int, output_scale: float, output_zero_point: int, activation: str = "none",
@@ -51,10 +56,7 @@ def q8ta_linear(
     return requantise(v, 1 / output_scale, output_zero_point, low)
 
 
-_ORDER = (*_X, "output_scale", "output_zero_point", "bias", "activation")
-_SCHEMA = "i8[*b k], i8[n k], i[q]?, f[s], f[z]? -> i8[*b n]"
-q8ta_linear_gemv = Op(_SCHEMA, q8ta_linear, order=_ORDER, name="q8ta_linear_gemv")
-q8ta_linear: Any = Op(_SCHEMA, q8ta_linear, order=_ORDER)
+q8ta_linear_gemv = Op(_SCHEMA, q8ta_linear.body, order=_ORDER, name="q8ta_linear_gemv")
 
 
 def _params(d: Dims) -> tuple[float | int, ...]:

@@ -132,6 +132,15 @@ def sdpa_with_kv_cache(
     return ops.sdpa_with_kv_cache(q, k, v, key_cache, value_cache, start_pos, q.shape[1], scale)
 
 
+def choose_qparams(
+    out: Info, x: Tensor, mapping: str, block: list[int], low: int, high: int, eps: float | None,
+    keepdim: bool,
+) -> Any:  # fmt: skip
+    return ops.choose_qparams_affine(
+        x, mapping, block, quant_min=low, quant_max=high, eps=eps, keepdim=keepdim
+    )
+
+
 def adamw_step(out: Info, param: Tensor, m: Tensor, v: Tensor, grad: Tensor, *rates: float) -> Any:
     ops.adamw_step(param, m, v, grad, *rates)
     return param, m, v

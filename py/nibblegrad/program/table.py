@@ -169,7 +169,7 @@ et_vk.fused_ce       default,out              fused_ce        t t f
 et_vk.adamw_step     default,out              :adamw_step     !t !t !t t f f f f f f f
 et_vk.embedding_q4gsw  default,out            embedding_q4gsw t t i t b
 et_vk.linear_qcs4w   default,out              linear_qcs4w    t t t
-torchao.choose_qparams_affine  default        choose_qparams_affine  t - is - i i ...
+torchao.choose_qparams_affine  default        :choose_qparams  t s is - i i n? - - b
 et_vk.linear_dq8ca_q4gsw  default,out         linear_dq8ca_q4gsw  t t t t t t i t?
 et_vk.linear_q8ta_q8csw   default,out         linear_q8ta_q8csw   t f i t t t t?
 et_vk.q8ta_linear         default,out         q8ta_linear     t f i t t t f i t? s
