@@ -7,14 +7,16 @@ import sys
 from . import cli
 from .say import DriverError, Mistake, say
 
-WHERE = {"run": "run", "finetune": "finetune", "serve": "serve", "sizes": "sizes"}
+OWN = ["run", "finetune", "serve", "sizes", "conformance"]  # those with a file of their own
 
 
 def main() -> int:
     options = cli.parse(sys.argv[1:])
     if options is None:
         return 0
-    module = importlib.import_module(f".{WHERE.get(options.command, 'checks')}", __package__)
+    module = importlib.import_module(
+        f".{options.command if options.command in OWN else 'checks'}", __package__
+    )
     try:
         return module.main(options)
     except Mistake as mistake:

@@ -26,7 +26,7 @@ def parse(argv: list[str]) -> argparse.Namespace | None:
 
 def stages(options: argparse.Namespace) -> list[str]:
     """The pinned tools this command needs, as names of files in pins/."""
-    more = {"check": ["check"], "test": ["check", "torch", "test"]}
+    more = {"check": ["check"], "conformance": ["check"], "test": ["check", "torch", "test"]}
     return ["base", *more.get(options.command, [])]
 
 
@@ -53,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--fix", action="store_true", help="format, and mend what lint can, first")
     bench = command("bench", "run tests/bench/*.py in the page; what follows -- names some")
     bench.add_argument("--headed", action="store_true", help="show the browser")
+    _conformance(command("conformance", "run upstream's op tests, or a program, in the page"))
     command("wheel", "build the wheel and print where it is")
     command("sizes", "print the size budgets and what is used")
     return parser
@@ -101,6 +102,25 @@ def _finetune(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true",
         help="the last line of stdout is one JSON object; the rest goes to stderr")  # fmt: skip
     parser.epilog = "Ctrl-C stops after the current step and keeps what was learned."
+
+
+def _conformance(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--only", action="append", default=[], metavar="OP",
+        help="the cases of this op, or OP/CASE; may be repeated")  # fmt: skip
+    add("--list", action="store_true", help="print the cases, run none")
+    add("--program", type=Path, metavar="FILE.pte", help="run a program of your own instead")
+    add("--inputs", type=Path, metavar="FILE.npz",
+        help="its inputs in/0, in/1, ...; where out/0, ... are there too, they are compared. "
+        "METHOD/CALL/in/0 calls a method several times")  # fmt: skip
+    add("--out", type=Path, metavar="FILE.npz", help="keep the program's outputs")
+    add("--headed", action="store_true", help="show the browser")
+    add("--json", action="store_true",
+        help="stdout is one JSON object with totals and a row a case")  # fmt: skip
+    parser.epilog = (
+        "The first run installs executorch 1.5.1 (1.5 GB) into .cache/venv-executorch and exports "
+        "380 programs (some minutes); both are kept. The status is 0 only if all agree."
+    )
 
 
 class Names(argparse.Action):

@@ -107,13 +107,17 @@ class Session:
 
         return self.start(work())
 
-    def evaluate_python(self, code: str, data: Any = None) -> Any:
+    def evaluate_python(self, code: str, data: Any = None, seconds: float | None = None) -> Any:
         """Runs statements and returns the last expression's value; `data` is theirs to read.
 
-        Both cross as JSON, so several MB are fine. A Python exception becomes a DriverError.
+        Both cross as JSON, so several MB are fine. A Python exception becomes a DriverError;
+        so does an answer that takes longer than `seconds`, and then the page is of no more use.
         """
         source = "([code, data]) => driver.call('evaluate', code, data)"
-        end = self.call(source, code, json.dumps(data))
+        try:
+            end = self.start(self.evaluate(source, code, json.dumps(data))).result(seconds)
+        except TimeoutError:
+            raise Lost(f"page: no answer in {seconds:.0f} s") from None
         if not end["ok"]:
             raise DriverError(f"python: {end['error'].strip()}")
         return end["value"]
