@@ -72,7 +72,7 @@ def arrays(op: Op, found: list[Info | None], seed: str) -> list[np.ndarray | Non
     marks = [w.partition(":")[0] if ":" in w else "" for w in seed.split()]
     marks += [""] * (len(found) - len(marks))
     return [
-        None if info is None else _array(rng, name, info, mark)
+        None if info is None else stored_or_plain(rng, name, info, mark)
         for name, info, mark in zip(op.names, found, marks, strict=False)
     ]
 
@@ -84,7 +84,8 @@ def learns(op: Op, words: str, attrs: dict) -> bool:
     return into and "s:" not in words and op.infer(found, attrs).out[0].dtype.kind == "f"
 
 
-def _array(rng: np.random.Generator, name: str, info: Info, mark: str = "") -> np.ndarray:
+def stored_or_plain(rng: np.random.Generator, name: str, info: Info, mark: str = "") -> np.ndarray:
+    """Values of one argument: as its mark, its dtype and its name ask."""
     if mark == "s":
         return rng.permutation(np.resize(np.array(SPECIAL, np.float32), info.shape))
     if mark == "si":

@@ -55,14 +55,21 @@ def cross_entropy(logits, labels, n_valid):
 
 
 def embedding(weight, indices):
+    if not len(weight):
+        return weight.sum() + torch.zeros(*indices.shape, weight.shape[1], dtype=weight.dtype)
     inside = (indices >= 0) & (indices < len(weight))
     rows = F.embedding(torch.where(inside, indices, 0), weight)
     return torch.where(inside[..., None], rows, 0.0)
 
 
+def flat(x):
+    """[*b, n] as rows."""
+    return x.reshape(int(np.prod(x.shape[:-1])), x.shape[-1])
+
+
 def index_add(g, indices, n):
     inside = ((indices >= 0) & (indices < n)).flatten()
-    rows = g.flatten(0, -2)[inside]
+    rows = flat(g)[inside]
     return torch.zeros(n, g.shape[-1], dtype=g.dtype).index_add(0, indices.flatten()[inside], rows)
 
 
@@ -94,10 +101,10 @@ TORCH = {
     "sum_to": lambda x, shape: x.sum_to_size(shape),
     "expand": lambda x, shape: x.expand(shape),
     "sum_all": torch.sum,
-    "column_sum": lambda g: g.flatten(0, -2).sum(0),
+    "column_sum": lambda g: flat(g).sum(0),
     "linear": F.linear,
     "linear_grad_x": torch.matmul,
-    "linear_dW": lambda d_out, x: d_out.flatten(0, -2).T @ x.flatten(0, -2),
+    "linear_dW": lambda d_out, x: flat(d_out).T @ flat(x),
     "linear_q4gsw": linear_q4gsw,
     "linear_q4gsw_backward": linear_q4gsw_backward,
     "linear_qcs4w": linear_qcs4w,

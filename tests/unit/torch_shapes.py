@@ -24,7 +24,10 @@ def gather(x, indices, dim):
 
 
 def gather_grad(g, indices, dim, shape):
-    at, known = inside(indices, shape[dim] if shape else 1)
+    n = shape[dim] if shape else 1
+    if not n:
+        return torch.zeros(shape, dtype=g.dtype) + g.sum() * 0
+    at, known = inside(indices, n)
     return torch.zeros(shape, dtype=g.dtype).scatter_add(dim, at, torch.where(known, g, 0))
 
 
@@ -58,12 +61,30 @@ def group_norm(x, weight, bias, N, C, HxW, group, eps):
 
 
 def batch_norm(x, weight, bias, mean, variance, eps):
+    if not len(variance):  # torch: "index 0 out of range"
+        return x * 1
     mean = torch.zeros_like(variance) if mean is None else mean.detach()
     return F.batch_norm(x, mean, variance.detach(), weight, bias, False, 0.1, eps)
 
 
 def addmm(input, a, b, beta, alpha):
     return torch.addmm(input, a, b, beta=beta, alpha=alpha)
+
+
+def pixel_shuffle(x, upscale_factor):
+    """torch's, but of no elements, where its backward gives another shape."""
+    *b, c, h, w = x.shape
+    r = upscale_factor
+    if x.numel():
+        return F.pixel_shuffle(x, r)
+    return x.reshape(*b, c // r**2, h * r, w * r)
+
+
+def pixel_unshuffle(x, downscale_factor):
+    """torch's, but of no elements, which it leaves in their shape."""
+    *b, c, h, w = x.shape
+    r = downscale_factor
+    return F.pixel_unshuffle(x, r) if x.numel() else x.reshape(*b, c * r**2, h // r, w // r)
 
 
 def slice_backward(g, shape, dim, start, end, step):
@@ -107,8 +128,8 @@ SHAPED = {
     "view": lambda x, shape: x.reshape(shape),
     "squeeze": lambda x, dim: x.squeeze() if dim is None else x.squeeze(dim),
     "unsqueeze": lambda x, dim: x.unsqueeze(dim),
-    "pixel_shuffle": lambda x, upscale_factor: F.pixel_shuffle(x, upscale_factor),
-    "pixel_unshuffle": lambda x, downscale_factor: F.pixel_unshuffle(x, downscale_factor),
+    "pixel_shuffle": pixel_shuffle,
+    "pixel_unshuffle": pixel_unshuffle,
     "softmax": torch.softmax,
     "log_softmax": torch.log_softmax,
 }

@@ -119,7 +119,9 @@ def _evaluated(names: list[str], forms: dict[str, str], lets: dict[str, str], nu
         for name, let in shared.items():
             scope[name] = eval(let, scope)
         mode = next((v for v in given.values() if isinstance(v, str)), "")
-        return np.asarray(eval(codes.get(mode, codes[""]), scope), arrays[0].dtype)
+        found = np.asarray(eval(codes.get(mode, codes[""]), scope), arrays[0].dtype)
+        whole = np.broadcast_shapes(*(a.shape for a in arrays))
+        return found if found.shape == whole else np.broadcast_to(found, whole).copy()
 
     return body
 
@@ -129,6 +131,7 @@ def _gradient_cases(partial: Op, modes: list[str]) -> None:
     chosen = next((n for n, v in partial.defaults.items() if _is_mode(v)), "")
     free = {n: 0.5 for n, v in partial.defaults.items() if v is inspect.Parameter.empty}
     count = len(partial.names)
+    partial.cases(" ".join(["p:5", *["p:3x1"] * (count - 1)]), **free)
     for attrs in ({}, *({chosen: mode} for mode in modes)):
         partial.cases(*[" ".join(["p:" + n] * count) for n in ("3x5", "1", "0x4")], **free, **attrs)
     if count > 1:

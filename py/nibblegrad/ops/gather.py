@@ -74,7 +74,19 @@ def _(g: Any, out: Any, x: Any, indices: Any, *, dim: int):
     return (lambda: gather_grad(g, indices, dim=dim, shape=x.shape), None)
 
 
-@op("f[*i], i[*i] -> f[*b]", shape=lambda d: d.shape, tol=2e-5)
+def _gather_grad_shape(d: Dims) -> Shape:
+    dim = axis("gather_grad", d.dim, len(d.shape))
+    pairs = enumerate(zip(d.i, d.shape, strict=False))
+    fits = len(d.i) == len(d.shape) and min(d.shape, default=0) >= 0
+    if not fits or any(n > m for k, (n, m) in pairs if k != dim):
+        raise ShapeError(
+            f"gather_grad: g must be no larger than shape but along dim {dim}, "
+            f"got {list(d.i)} and {list(d.shape)}"
+        )
+    return d.shape
+
+
+@op("f[*i], i[*i] -> f[*b]", shape=_gather_grad_shape, tol=2e-5)
 def gather_grad(g, indices, *, dim: int, shape: tuple):
     """Zeros of `shape` with g added at indices along dim, in index order: the adjoint of gather.
 
@@ -147,7 +159,7 @@ def _(g: Any, out: Any, x: Any, indices: Any, *, dim: int):
 
 def _grad_shape(d: Dims) -> Shape:
     wanted = _indexed(Dims({"b": d.shape, "i": d.i}, {}, d.attrs))
-    if wanted != d.grad:
+    if min(d.shape) < 0 or wanted != d.grad:
         raise ShapeError(f"index_grad: g must be {list(wanted)}, got {list(d.grad)}")
     return d.shape
 
@@ -182,6 +194,8 @@ def _selected(d: Dims) -> Shape:
         raise ShapeError(f"index_select: indices must have one dim, got {list(d.i)}")
     dim = axis("index_select", d.dim, len(d.b))
     count = size(d.i)
+    if not d.b and count != 1:
+        raise ShapeError(f"index_select: x has rank 0 and takes one index, got {list(d.i)}")
     return (*d.b[:dim], count, *d.b[dim + 1 :]) if d.b else ()
 
 
@@ -226,6 +240,10 @@ gather_grad.cases("1x9x2 i:1x9x2", dim=-2, shape=(3, 4, 2))
 gather_grad.cases("[] i:[]", dim=0, shape=())
 gather_grad.refuses("2x3 i:2x4", "gather_grad: indices has i=[2, 4] but g has i=[2, 3]",
                     dim=0, shape=(3, 3))  # fmt: skip
+gather_grad.refuses("2x3 i:2x3", "gather_grad: g must be no larger than shape but along dim 0, got "
+                    "[2, 3] and [5, 2]", dim=0, shape=(5, 2))  # fmt: skip
+gather_grad.refuses("2x3 i:2x3", "gather_grad: g must be no larger than shape but along dim 0, got "
+                    "[2, 3] and [5]", dim=0, shape=(5,))  # fmt: skip
 index.cases("5 i:7", "u8:5x3 i:2x3", "i:4x7 i:1", "1x1 i:1", "3x5x7 i:0", "i8:7x3 i:[]")
 index.cases("3x5x7 i:2x3", "u8:3x5x7 i:6", dim=1)
 index.cases("2x0 i:3", dim=-1)
@@ -233,7 +251,9 @@ index.refuses("[] i:3", "index: x has rank 0; there is no dim to index")
 index.refuses("2x3 i:3", "index: dim must be in -2 .. 1, got dim=2", dim=2)
 index_grad.cases("3x6x5 i:6", "3x2x3x5 i:2x3", "3x0x5 i:0", "3x1x5 i:1", dim=1, shape=(3, 4, 5))
 index_grad.refuses("3x5 i:4", "index_grad: g must be [4, 2], got [3, 5]", dim=0, shape=(7, 2))
+index_grad.refuses("0x3 i:0", "index_grad: g must be [0, -3], got [0, 3]", dim=0, shape=(2, -3))
 index_select.cases("3x5x7 i:6", "u8:3x5x7 i:3", "i:1x1x3 i:1", "3x5x0 i:4", dim=-1)
 index_select.cases("5 i:7", "4x7 i:0", "i8:5x3 i:5", "[] i:1", "4x3 i:[]", dim=0)
+index_select.refuses("[] i:2", "index_select: x has rank 0 and takes one index, got [2]", dim=0)
 index_select.refuses("2x3 i:2x2", "index_select: indices must have one dim, got [2, 2]", dim=0)
 index_select.refuses("2x3 i:2", "index_select: dim must be in -2 .. 1, got dim=-3", dim=-3)

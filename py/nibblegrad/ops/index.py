@@ -17,8 +17,15 @@ def embedding(weight, indices):
 
     An index outside reads as zeros. Source: aten::embedding.
     """
-    inside = (indices >= 0) & (indices < weight.shape[0])
-    return np.where(inside[..., None], weight[np.where(inside, indices, 0)], 0)
+    return _rows(weight, indices)
+
+
+def _rows(table: Any, indices: Any) -> Any:
+    """table[indices]; zeros where there is no such row."""
+    inside = (indices >= 0) & (indices < len(table))
+    if not len(table):
+        return np.zeros((*indices.shape, table.shape[1]), table.dtype)
+    return np.where(inside[..., None], table[np.where(inside, indices, 0)], 0)
 
 
 @embedding.kernel("index/embedding")
@@ -43,7 +50,7 @@ def index_add(g, indices, *, n: int):
     The adjoint of index_select and embedding. Indices outside 0 .. n-1 add nothing.
     """
     out = np.zeros((n, g.shape[-1]), g.dtype)
-    flat, rows = indices.reshape(-1), g.reshape(-1, g.shape[-1])
+    flat, rows = indices.reshape(-1), g.reshape(indices.size, g.shape[-1])
     inside = (flat >= 0) & (flat < n)
     np.add.at(out, flat[inside], rows[inside])
     return out
@@ -70,9 +77,7 @@ def embedding_q4gsw(
     """
     packed = weight if is_linear_weight else (weight >> 4) | ((weight & 15) << 4)
     codes = unpack_low(packed.astype(np.uint8), 2 * weight.shape[1])
-    table = codes * np.repeat(weight_scales, group_size, 1)
-    inside = (indices >= 0) & (indices < weight.shape[0])
-    return np.where(inside[..., None], table[np.where(inside, indices, 0)], 0)
+    return _rows(codes * np.repeat(weight_scales, group_size, 1), indices)
 
 
 @embedding_q4gsw.kernel("index/embedding_q4gsw")
@@ -85,13 +90,15 @@ def _(d: Dims) -> Launch:
 embedding_q4gsw.without_gradient("the codes are frozen")
 embedding_q4gsw.require("group_size > 0", "group_size must be positive")
 embedding_q4gsw.require("s * group_size == 2 * p", "weight_scales must hold k / group_size a row")
-embedding.cases("7x5 i:3", "1x1 i:1", "9x32 i:2x3", "40x96 i:17", "7x5 i:0")
-index_add.cases("3x5 i:3", "17x4 i:17", "2x3x5 i:2x3", "0x5 i:0", n=7)
+index_add.require("n >= 0", "n must not be negative")
+embedding.cases("7x5 i:3", "1x1 i:1", "0x5 i:3", "9x32 i:2x3", "40x96 i:17", "7x5 i:0")
+index_add.cases("3x5 i:3", "17x4 i:17", "2x3x5 i:2x3", "0x5 i:0", "4x0 i:4", "5 i:[]", n=7)
 index_add.cases("1x1 i:1", n=1)
 embedding_q4gsw.cases("8x32 8x2 i:5", "4x16 4x1 i:2x3", "8x32 8x2 i:0", group_size=32)
 embedding_q4gsw.cases("8x32 8x2 i:5", group_size=32, is_linear_weight=True)
-embedding_q4gsw.cases("4x1 4x1 i:1", group_size=2)
+embedding_q4gsw.cases("4x1 4x1 i:1", "0x1 0x1 i:3", group_size=2)
 embedding.refuses("7x5 f:3", "embedding: indices must be i32, got f32")
+index_add.refuses("3x5 i:3", "index_add: n must not be negative, got n=-1", n=-1)
 index_add.refuses("3x5 i:4", "index_add: indices has b=[4] but g has b=[3]", n=7)
 embedding_q4gsw.refuses("8x32 8x3 i:5", "embedding_q4gsw: weight_scales must hold k / group_size "
     "a row, got s=3, group_size=32, p=32", group_size=32)  # fmt: skip

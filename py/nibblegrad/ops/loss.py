@@ -24,7 +24,7 @@ def fused_ce_rows(logits, labels, *, n_valid: float):
     peak = logits.max(1, keepdims=True)
     weights = np.exp(logits - peak)
     total = weights.sum(1, keepdims=True)
-    loss = np.where(ok, ((peak + np.log(total))[:, 0] - logits[at]) / n_valid, 0)
+    loss = np.where(ok, (np.log(total) - (logits[at][:, None] - peak))[:, 0] / n_valid, 0)
     grad = weights / total
     grad[at] -= 1
     return loss, np.where(ok[:, None], grad / n_valid, 0)
@@ -61,4 +61,5 @@ def fused_ce(logits: Any, labels: Any, n_valid: float | Sym) -> tuple[Any, Any]:
 fused_ce_rows.saves(logits="out")
 fused_ce_rows.require("v > 0", "a row of no classes has no loss")
 fused_ce_rows.cases("3x5 i:3", "1x1 i:1", "7x257 i:7", "0x5 i:0", "6x64 i:6", n_valid=3.0)
+fused_ce_rows.cases("s:9x5 i:9", n_valid=2.0)
 fused_ce_rows.refuses("3x5 i:4", "fused_ce_rows: labels has r=4 but logits has r=3", n_valid=1.0)

@@ -14,7 +14,14 @@ from .op import op
 from .strided import Axis, copy
 
 
-@op("f[*b] -> f[*s]", shape=lambda d: d.shape, tol=2e-5)
+def _summed(d: Dims) -> Shape:
+    lead = len(d.b) - len(d.shape)
+    if lead >= 0 and any(n not in (1, m) for n, m in zip(d.shape, d.b[lead:], strict=True)):
+        raise ShapeError(f"sum_to: {list(d.shape)} does not broadcast to x, got x={list(d.b)}")
+    return d.shape
+
+
+@op("f[*b] -> f[*s]", shape=_summed, tol=2e-5)
 def sum_to(x, *, shape: tuple):
     """Sum x over the dims along which `shape` was broadcast to x's. The adjoint of broadcasting."""
     lead = tuple(range(x.ndim - len(shape)))
@@ -42,6 +49,7 @@ sum_to.cases("3x5", shape=(5,))
 sum_to.cases("3x5", "1x5", shape=(1, 5))
 sum_to.cases("2x3x4", shape=(2, 1, 4))
 sum_to.cases("0x5", "257x5", shape=(1, 5))
+sum_to.refuses("2x3", "sum_to: [2] does not broadcast to x, got x=[2, 3]", shape=(2,))
 sum_to.refuses("3", "sum_to: shape has more dims than x, got shape=(1, 3), x=[3]", shape=(1, 3))
 
 

@@ -33,7 +33,7 @@ def view(x, *, shape: tuple):
 
 
 def _squeezed(d: Dims) -> Shape:
-    gone = axes("squeeze", d.dim, len(d.b))
+    gone = () if d.dim == () else axes("squeeze", d.dim, len(d.b))  # of no dims none
     return tuple(n for i, n in enumerate(d.b) if n != 1 or i not in gone)
 
 
@@ -75,7 +75,7 @@ def _shuffled(d: Dims) -> Shape:
 def pixel_shuffle(x, *, upscale_factor: int):
     """[*, c r^2, h, w] -> [*, c, h r, w r]: channels become pixels. Source: aten::pixel_shuffle."""
     r, (*b, c, h, w) = upscale_factor, x.shape
-    grid = x.reshape(-1, c // (r * r), r, r, h, w).transpose(0, 1, 4, 2, 5, 3)
+    grid = x.reshape(size(tuple(b)), c // (r * r), r, r, h, w).transpose(0, 1, 4, 2, 5, 3)
     return grid.reshape(*b, c // (r * r), h * r, w * r)
 
 
@@ -86,7 +86,7 @@ def pixel_unshuffle(x, *, downscale_factor: int):
     Source: aten::pixel_unshuffle.
     """
     r, (*b, c, h, w) = downscale_factor, x.shape
-    grid = x.reshape(-1, c, h // r, r, w // r, r).transpose(0, 1, 3, 5, 2, 4)
+    grid = x.reshape(size(tuple(b)), c, h // r, r, w // r, r).transpose(0, 1, 3, 5, 2, 4)
     return grid.reshape(*b, c * r * r, h // r, w // r)
 
 
@@ -135,6 +135,7 @@ view.refuses("2x3", "view: [2, 3] has 6 elements, not those of [4, -1]", shape=(
 squeeze.cases("1x3x1", "i:1x5", "u8:3x1x5", "[]", "1x0")
 squeeze.cases("1x3x1x4", dim=(0, 2))
 squeeze.cases("2x1x5", dim=-2)
+squeeze.cases("1x3", dim=())
 squeeze.refuses("1x3", "squeeze: dim must be in -2 .. 1, got dim=2", dim=2)
 unsqueeze.cases("3x5", "i:3", "u8:3x3", "[]", "1x0", dim=-1)
 unsqueeze.cases("2x3x5", dim=1)
@@ -144,9 +145,11 @@ unsqueeze.refuses(
     "unsqueeze: [1, 1, 1, 1, 1, 1, 1, 1, 1] would have more than 8 dims",
     dim=0,
 )
-pixel_shuffle.cases("1x8x2x3", "2x4x3x3", "u8:4x3x1", "i:0x4x2x2", "2x3x4x5x1", upscale_factor=2)
+pixel_shuffle.cases(
+    "1x8x2x3", "2x4x3x3", "u8:4x3x1", "i:0x4x2x2", "2x3x4x5x1", "2x4x0x3", upscale_factor=2
+)
 pixel_shuffle.cases("1x9x2x2", "i:9x1x3", upscale_factor=3)
-pixel_unshuffle.cases("1x2x4x6", "u8:1x2x6", "i:0x1x2x2", "5x2x2", downscale_factor=2)
+pixel_unshuffle.cases("1x2x4x6", "u8:1x2x6", "i:0x1x2x2", "5x2x2", "2x0x2x4", downscale_factor=2)
 pixel_shuffle.refuses("6x3x3", "pixel_shuffle: c must be a multiple of 2 squared, got c=6",
                       upscale_factor=2)  # fmt: skip
 pixel_unshuffle.refuses("2x3x4", "pixel_unshuffle: h and w must be multiples of 2, got h=3, w=4",

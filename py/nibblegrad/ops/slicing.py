@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.dtype import DType, Shape
-from ..core.errors import ShapeError
+from ..core.errors import DTypeError, ShapeError
 from ..core.launch import Launch
 from ..core.lazy import np
 from ..core.schema import Dims
@@ -59,8 +59,9 @@ slice_.saves(x="")
 
 
 def _back_bounds(d: Dims) -> Shape:
-    made = Dims({"b": d.shape}, {}, d.attrs)
-    dim, _, count = bounds(made)
+    if min(d.shape, default=0) < 0:
+        raise ShapeError(f"slice_backward: shape must not be negative, got {list(d.shape)}")
+    dim, _, count = bounds(Dims({"b": d.shape}, {}, d.attrs))
     wanted = (*d.shape[:dim], count, *d.shape[dim + 1 :])
     if d.g.shape != wanted:
         raise ShapeError(f"slice_backward: g must be {list(wanted)}, got {list(d.g.shape)}")
@@ -140,13 +141,20 @@ def _(g: Any, out: Any, x: Any, *, dim: int, index: int):
 select.saves(x="")
 
 
+ENDS = {"u8": (0, 255), "i8": (-128, 127), "u32": (0, 2**32 - 1), "i32": (-(2**31), 2**31 - 1)}
+
+
 def _padded(d: Dims) -> Shape:
     if len(d.pad) % 2 or len(d.pad) > 2 * len(d.b):
         raise ShapeError(
             f"constant_pad_nd: pad must be pairs, at most {len(d.b)}, got {list(d.pad)}"
         )
+    low, high = ENDS.get(d.x.dtype.name, (0, 0))
+    if high and not low <= d.value <= high:
+        raise DTypeError(f"constant_pad_nd: value must fit {d.x.dtype}, got value={d.value}")
     shape = tuple(n + a + b for n, (a, b) in zip(d.b, pairs(d.pad, len(d.b)), strict=True))
-    if min(shape, default=0) < 0:
+    sides = zip(d.b, pairs(d.pad, len(d.b)), strict=True)
+    if any(n + min(a, 0) + min(b, 0) < 0 for n, (a, b) in sides):
         raise ShapeError(f"constant_pad_nd: pad {list(d.pad)} crops more than {list(d.b)} has")
     return shape
 
@@ -207,6 +215,7 @@ slice_.refuses("[]", "slice: x has rank 0; there is no dim to slice")
 slice_backward.cases(*every_kind("3x2x4"), shape=(3, 8, 4), dim=1, start=1, end=-1, step=3)
 slice_backward.cases("1x5", shape=(3, 5), end=1)
 slice_backward.cases("3x0", "u8:3x0", shape=(3, 5), dim=-1, start=4, end=2)
+slice_backward.refuses("3", "slice_backward: shape must not be negative, got [-3]", shape=(-3,))
 slice_backward.refuses("3x3", "slice_backward: g must be [3, 2], got [3, 3]",
                        shape=(3, 5), dim=1, end=2)  # fmt: skip
 select.cases(*every_kind("3x8x5"), dim=1, index=-1)
@@ -219,6 +228,9 @@ constant_pad_nd.cases("3x8", "0x5", "1x1", pad=(1, 2), value=-1.5)
 constant_pad_nd.cases("4x5", "u8:4x5", pad=(-1, 2, 3, -2))
 constant_pad_nd.cases("3", "[]", pad=())
 constant_pad_nd.cases("s:0", "s:3", pad=(0, 4), value=float("-inf"))
+constant_pad_nd.refuses("u8:3", "constant_pad_nd: value must fit u8, got value=-1",
+                        pad=(1, 1), value=-1)  # fmt: skip
 constant_pad_nd.refuses("3", "constant_pad_nd: pad must be pairs, at most 1, got [1, 1, 1, 1]",
                         pad=(1, 1, 1, 1))  # fmt: skip
 constant_pad_nd.refuses("3", "constant_pad_nd: pad [-2, -2] crops more than [3] has", pad=(-2, -2))
+constant_pad_nd.refuses("3", "constant_pad_nd: pad [-4, 2] crops more than [3] has", pad=(-4, 2))

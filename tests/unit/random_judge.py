@@ -1,0 +1,119 @@
+"""Random calls of an op beside what torch makes of them, and how near ours must come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+import torch_twins as twins
+from draws import DRAWS, SEED, Draw, draws, generator, values
+from sampling import SPECIAL
+from torch_elementwise import safe_divisors, torchs_own
+
+from nibblegrad.ops.op import CATALOGUE, Op
+
+torch.set_num_threads(1)  # of small arrays the threads take longer than the work
+SMALL_SPECIAL = tuple(x for x in SPECIAL if not abs(x) > 1e30 or np.isinf(x))  # no sum overflows
+PLAIN = {"attention": "torch masks by adding -inf, so that hidden keys' NaNs reach every row"}
+UNSETTLED = {  # infinities: torch's answer depends on where they lie
+    "native_layer_norm": "its Welford sums make an infinite mean NaN, or not",
+    "native_group_norm": "its Welford sums make an infinite mean NaN, or not",
+    "batch_norm": "it folds the mean into the bias, where infinities meet others",
+}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One call with its arrays."""
+
+    op: Op
+    number: int
+    draw: Draw
+    values: list
+
+    def __str__(self) -> str:
+        again = f"NIBBLEGRAD_SEED={SEED} NIBBLEGRAD_DRAWS={DRAWS}"
+        return f"{self.op.name} #{self.number}: {self.draw}; again with {again}"
+
+
+@cache
+def trials(name: str) -> list[Trial]:
+    """The op's calls of this run; every third has special values."""
+    op, rng = CATALOGUE[name], generator(CATALOGUE[name])
+    made = []
+    for i, draw in enumerate(draws(op, DRAWS, rng)):
+        found = values(op, draw, rng, specials(name) if i % 3 == 2 else ())
+        made.append(Trial(op, i, draw, safe_divisors(op, found)))
+    return made
+
+
+def specials(name: str) -> tuple[float, ...]:
+    """What the op's floats are strewn with: all, or what torch has one answer to."""
+    if name in twins.FINITE or name in twins.NO_TWIN or name in PLAIN:
+        return ()
+    if name in UNSETTLED:
+        return tuple(x for x in SMALL_SPECIAL if not np.isinf(x))
+    moves = any(t.kind in "ye" for t in CATALOGUE[name].schema.outputs)
+    return tuple(SPECIAL) if name in twins.EAGER or moves else SMALL_SPECIAL
+
+
+def answers(trial: Trial, double: bool, given: list, of: dict[str, Any]) -> list[np.ndarray]:
+    """torch's outputs in the widths of ours."""
+    op, draw = trial.op, trial.draw
+    with np.errstate(all="ignore"):
+        return twins.answers(op, draw.infos, given, draw.attrs, double, of)
+
+
+def agree(trial: Trial, got: list[np.ndarray], what: str) -> None:
+    """What is whole or only moved, exactly; floats to the op's tolerance."""
+    op, message = trial.op, f"{what} {trial}"
+    outs = answers(trial, op.name not in twins.EAGER, trial.values, twins.TWINS)
+    moved = any(t.kind == "y" for t in op.schema.outputs)
+    for i, (ours, theirs) in enumerate(zip(got, outs, strict=False)):
+        assert ours.shape == theirs.shape, message
+        with np.errstate(all="ignore"):
+            theirs = theirs.astype(ours.dtype)
+        if ours.dtype.kind != "f" or moved:
+            same(ours, theirs, message)
+        else:
+            near(trial, i, ours, theirs, message)
+
+
+def same(ours: np.ndarray, theirs: np.ndarray, message: str) -> None:
+    """Every bit, but that one NaN is as good as another."""
+    if ours.tobytes() != theirs.tobytes():
+        np.testing.assert_array_equal(ours, theirs, message)
+        if ours.dtype.kind == "f":
+            there = ~np.isnan(theirs)
+            pair = (np.signbit(y[there]) for y in (ours, theirs))
+            np.testing.assert_array_equal(*pair, message)
+
+
+def near(trial: Trial, i: int, ours: np.ndarray, theirs: np.ndarray, message: str) -> None:
+    """To the op's tolerance of each value, or of the largest; what is a sum, of its terms."""
+    tol, eager = max(trial.op.tol, 2e-7), trial.op.name in twins.EAGER
+    if eager:
+        own = torchs_own(trial.op, trial.values, trial.draw.attrs)
+        ours, theirs = (np.where(own, 0, y) for y in (ours, theirs))
+    room = max(tol * min(largest(theirs), 1), 1e-6) if eager else tol * (largest(theirs) + 1e-6)
+    if not np.allclose(ours, theirs, rtol=tol, atol=room, equal_nan=True):
+        room = room if eager else tol * max(largest(theirs), terms(trial)[i])
+        np.testing.assert_allclose(ours, theirs, rtol=tol, atol=room, err_msg=message)
+
+
+def terms(trial: Trial) -> list[float]:
+    """How large what adds up to each output is, whose error it inherits."""
+    rows = zip(trial.values, trial.draw.infos, strict=True)
+    sizes = [np.asarray(np.abs(v)) if i and i.dtype.kind == "f" else v for v, i in rows]
+    of = twins.TERMS if trial.op.name in twins.TERMS else twins.TWINS
+    return [largest(t) for t in answers(trial, True, sizes, of)]
+
+
+def largest(x: np.ndarray) -> float:
+    """The largest finite magnitude."""
+    if x.dtype.kind != "f":
+        return 0.0
+    return float(np.abs(x, where=np.isfinite(x), out=np.zeros_like(x)).max(initial=0))
