@@ -34,9 +34,12 @@ def convolution_grad_weight(g, x, kernel, groups, **how):
     like = torch.zeros(shape, dtype=x.dtype)
     if not g.numel():  # torch's has no second derivative then
         return like + g.sum() + x.sum()
-    mask = [False, True, False]
-    given = (g, x, like, None, *lists, False, [0] * rank, groups, mask)
-    return aten.convolution_backward(*given)[1]
+    # of the convolution itself: convolution_backward refuses a g that leaves out the last steps,
+    # which a transposed one may have
+    weight = like.requires_grad_()
+    whole = aten.convolution(x, weight, None, *lists, False, [0] * rank, groups)
+    y = whole[tuple(slice(n) for n in g.shape)]
+    return torch.autograd.grad(y, weight, g, create_graph=True)[0]
 
 
 SPATIAL = {

@@ -84,6 +84,12 @@ def update_cache(value, cache, pos):
     return cache
 
 
+def assign(to, x, start):
+    """to with x's elements in the place of its own from start on."""
+    flat = to.flatten()
+    return torch.cat([flat[:start], x.flatten(), flat[start + x.numel() :]]).reshape(to.shape)
+
+
 def embedding_q4gsw(weight, scales, indices, group_size, is_linear_weight):
     """(code - 8) * scale; the even columns' codes in one nibble or the other."""
     halves = [weight & 15, weight >> 4] if is_linear_weight else [weight >> 4, weight & 15]
@@ -129,6 +135,7 @@ FORWARD = {  # where TORCH has less than every output, or nothing
         grads * (max_norm / (total.sqrt() + 1e-6)).clamp(max=1)
     ),
     "update_cache": update_cache,
+    "assign": assign,
     "embedding_q4gsw": embedding_q4gsw,
     "repetition_penalty": repetition_penalty,
     "linear_qcs4w_backward": qcs4w_backward,
