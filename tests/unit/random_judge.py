@@ -10,7 +10,7 @@ import numpy as np
 import torch
 import torch_twins as twins
 from draws import DRAWS, SEED, Draw, draws, generator, values
-from sampling import SPECIAL
+from sampling import SPECIAL, expected
 from torch_elementwise import safe_divisors, torchs_own
 
 from nibblegrad.ops.op import CATALOGUE, Op
@@ -33,6 +33,7 @@ class Trial:
     number: int
     draw: Draw
     values: list
+    seed: np.ndarray | None = None  # the gradient of the first output, where one is asked for
 
     def __str__(self) -> str:
         again = f"NIBBLEGRAD_SEED={SEED} NIBBLEGRAD_DRAWS={DRAWS}"
@@ -61,8 +62,10 @@ def specials(name: str) -> tuple[float, ...]:
 
 
 def answers(trial: Trial, double: bool, given: list, of: dict[str, Any]) -> list[np.ndarray]:
-    """torch's outputs in the widths of ours."""
+    """torch's outputs; of an op that torch has not, the body's."""
     op, draw = trial.op, trial.draw
+    if op.name in twins.NO_TWIN:
+        return expected(op, draw.infos, trial.values, draw.attrs)
     with np.errstate(all="ignore"):
         return twins.answers(op, draw.infos, given, draw.attrs, double, of)
 
@@ -117,3 +120,53 @@ def largest(x: np.ndarray) -> float:
     if x.dtype.kind != "f":
         return 0.0
     return float(np.abs(x, where=np.isfinite(x), out=np.zeros_like(x)).max(initial=0))
+
+
+# gradients -------------------------------------------------------------------------------------
+
+SLOPES = max(DRAWS // 12, 4)  # calls an op
+STEEP = 5e-4  # of the largest: a slope near a pole multiplies what its argument lost
+
+
+@cache
+def learning(name: str) -> list[Trial]:
+    """The op's calls whose floats learn: no special values, nothing empty."""
+    op, rng = CATALOGUE[name], generator(CATALOGUE[name], 1)
+    made: list[Trial] = []
+    for draw in draws(op, 40 * SLOPES, rng):
+        infos = draw.infos
+        out = op.infer(infos, draw.attrs).out[0]
+        floats = [i for i in infos if i and i.dtype.kind == "f"]
+        full = all(0 not in i.shape for i in (*floats, out))
+        if floats and full and out.dtype.kind == "f" and name not in twins.NO_TWIN:
+            seed = rng.standard_normal(out.shape).astype(np.float32)
+            made.append(Trial(op, len(made), draw, values(op, draw, rng), np.asarray(seed)))
+        if len(made) == SLOPES:
+            break
+    return made
+
+
+def slopes(trial: Trial) -> list[np.ndarray | None]:
+    """torch's gradients of sum(seed * first output), in float64."""
+    op, draw = trial.op, trial.draw
+    rows = zip(trial.values, draw.infos, op.schema.inputs, strict=True)
+    given = [twins.to_torch(v, i, t.kind, True) for v, i, t in rows]
+    for t, i in zip(given, draw.infos, strict=True):
+        if t is not None and i and i.dtype.kind == "f":
+            t.requires_grad_()
+    twins.TORCH[op.name](*given, **draw.attrs).backward(torch.from_numpy(trial.seed).double())
+    return [None if t is None or t.grad is None else t.grad.numpy() for t in given]
+
+
+def slopes_agree(trial: Trial, got: list[np.ndarray | None], what: str) -> None:
+    """Every gradient we give is torch's."""
+    compared = 0
+    names = trial.op.names
+    for name, ours, theirs in zip(names, got, slopes(trial), strict=True):
+        if ours is not None:
+            message = f"{what}: d {name} of {trial}"
+            assert theirs is not None, message
+            room = STEEP * largest(theirs) + 1e-7
+            np.testing.assert_allclose(ours, theirs, rtol=0, atol=room, err_msg=message)
+            compared += 1
+    assert compared, f"{what}: no gradient of {trial}"

@@ -16,6 +16,8 @@ def many(value, rank):
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     lists = (many(v, input.ndim - 2) for v in (stride, padding, dilation, output_padding))
     stride, padding, dilation, output_padding = lists
+    if not transposed:  # which torch's forward ignores and its backward refuses
+        output_padding = [0] * len(output_padding)
     return aten.convolution(
         input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
     )

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from test_torch_gradients import TORCH
 from torch_elementwise import ROUGH, SMOOTH
+from upstream_calls import CALLS
 
 from nibblegrad.core.schema import Info
 from nibblegrad.ops.formats import dequantise
@@ -15,16 +16,6 @@ from nibblegrad.ops.op import CATALOGUE, Op
 
 F = torch.nn.functional
 aten = torch.ops.aten
-NO_TWIN = {
-    "uniform": "torch draws other numbers",
-    "dropout": "torch draws another mask",
-    "sample": "torch draws another token",
-    "attention_grad_q": "a part of attention's gradient, which is judged whole",
-    "attention_grad_kv": "a part of attention's gradient, which is judged whole",
-    "q4gsw_scales": "ExecuTorch's recorded codes judge it: test_upstream_host",
-    "q4gsw_quantize": "ExecuTorch's recorded codes judge it: test_upstream_host",
-    "q4gsw_requant": "ExecuTorch's recorded codes judge it: test_upstream_host",
-}
 
 
 def learned(f: Any, wrt: int, *inputs: Any, g: Any, **attrs: Any) -> Any:
@@ -139,6 +130,16 @@ FORWARD = {  # where TORCH has less than every output, or nothing
     "embedding_q4gsw": embedding_q4gsw,
     "repetition_penalty": repetition_penalty,
     "linear_qcs4w_backward": qcs4w_backward,
+}
+# test_upstream_host has ExecuTorch's recorded outputs of these
+RECORDED = [n for n in CALLS if n in CATALOGUE and n not in (*TORCH, *FORWARD)]
+NO_TWIN = {
+    "uniform": "torch draws other numbers",
+    "dropout": "torch draws another mask",
+    "sample": "torch draws another token",
+    "attention_grad_q": "a part of attention's gradient, which is judged whole",
+    "attention_grad_kv": "a part of attention's gradient, which is judged whole",
+    **dict.fromkeys((*RECORDED, "q4gsw_scales", "q4gsw_quantize"), "ExecuTorch's outputs judge it"),
 }
 PARTIALS = partials()
 TWINS = {**TORCH, **ROUGH, **PARTIALS, **FORWARD}
