@@ -14,17 +14,7 @@ from .activation import (
     sigmoid,
 )  # fmt: skip
 from .assign import assign
-from .attention import (
-    apply_rotary_emb,
-    apply_rotary_emb_hf,
-    attention,
-    attention_grad_kv,
-    attention_grad_q,
-    rotary,
-    rotary_hf,
-    sdpa_with_kv_cache,
-    update_cache,
-)
+from .attention import attention, attention_grad_kv, attention_grad_q
 from .cat import cat, split, split_with_sizes
 from .codes import q4gsw_quantize, q4gsw_requant, q4gsw_scales
 from .compare import (
@@ -82,6 +72,7 @@ from .int8 import (
 from .int8_conv import q8ta_conv2d, q8ta_conv2d_dw, q8ta_conv2d_pw, q8ta_conv2d_transposed
 from .int8_dynamic import choose_qparams_affine, linear_dq8ca_q4gsw
 from .int8_linear import linear_q8ta_q8csw, q8ta_linear, q8ta_linear_gemv
+from .kv_cache import sdpa_with_kv_cache, update_cache
 from .layer_norm import (
     batch_norm,
     group_norm,
@@ -123,6 +114,7 @@ from .quant import (
 from .random import dropout, uniform
 from .reduce import expand, sum_all, sum_squares, sum_to
 from .reduce_dims import amax, amin, argmax, argmin, mean, sum_
+from .rotary import apply_rotary_emb, apply_rotary_emb_hf, rotary, rotary_hf
 from .sample import repetition_penalty, sample
 from .shape import pixel_shuffle, pixel_unshuffle, squeeze, unsqueeze, view
 from .slicing import constant_pad_nd, select, slice_, slice_backward
