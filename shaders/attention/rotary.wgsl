@@ -1,4 +1,5 @@
 // (out[2i], out[2i+1]) = (a cos - b sin, a sin + b cos) of adjacent elements; one invocation a pair.
+// The tables are r wide; pairs past them stay.
 // needs: lib/grid lib/step
 struct Params { pairs: u32, t: u32, h: u32, e: u32, pos: u32, pos_slot: u32, inverse: u32, r: u32 }
 @group(0) @binding(0) var<storage, read> x: array<vec2f>;
@@ -12,10 +13,14 @@ fn main(@builtin(global_invocation_id) gid: vec3u, @builtin(num_workgroups) grou
   let i = flat(gid, groups);
   if (i >= params.pairs) { return; }
   let half = params.e / 2u;
+  let pair = x[i];
+  if (i % half >= params.r) {
+    out[i] = pair;
+    return;
+  }
   let row = i / half / params.h % params.t + moving(params.pos, params.pos_slot);
   let at = row * params.r + i % half;
   let c = cos_table[at];
   let s = select(sin_table[at], -sin_table[at], params.inverse == 1u);
-  let pair = x[i];
   out[i] = vec2f(pair.x * c - pair.y * s, pair.x * s + pair.y * c);
 }

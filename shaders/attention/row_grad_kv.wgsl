@@ -1,7 +1,9 @@
 // dk = scale * sum_i ds_i q_i, dv = sum_i p_i g_i over the queries and heads that see the key: one
 // invocation a (batch, key, key head) row, in a fixed order, so no atomics. E4 vec4 a head.
 // needs: lib/grid lib/step
-struct Params { b: u32, t: u32, h: u32, s: u32, g: u32, scale: f32, pos: u32, pos_slot: u32 }
+struct Params {
+  b: u32, t: u32, h: u32, s: u32, g: u32, scale: f32, pos: u32, pos_slot: u32, causal: u32,
+}
 @group(0) @binding(0) var<storage, read> g: array<vec4f>;
 @group(0) @binding(1) var<storage, read> lse: array<f32>;
 @group(0) @binding(2) var<storage, read> delta: array<f32>;
@@ -29,7 +31,9 @@ fn main(@builtin(global_invocation_id) gid: vec3u, @builtin(num_workgroups) grou
     key[e] = k[i * E4 + e] * params.scale;
     value[e] = v[i * E4 + e];
   }
-  for (var time = max(j, pos) - pos; time < params.t; time++) {
+  var first = max(j, pos) - pos;
+  if (params.causal == 0u && first < params.t) { first = 0u; }
+  for (var time = first; time < params.t; time++) {
     for (var one = head * group; one < (head + 1u) * group; one++) {
       let row = (base + time) * params.h + one;
       var score = 0.0;

@@ -1,7 +1,9 @@
 // dq = scale * sum_j p_j (g . v_j - delta) k_j, p_j = exp(score_j - lse), delta = g . out: one
 // invocation a (batch, query, head) row; the scores are worked out again. E4 vec4 a head.
 // needs: lib/grid lib/step
-struct Params { b: u32, t: u32, h: u32, s: u32, g: u32, scale: f32, pos: u32, pos_slot: u32 }
+struct Params {
+  b: u32, t: u32, h: u32, s: u32, g: u32, scale: f32, pos: u32, pos_slot: u32, causal: u32,
+}
 @group(0) @binding(0) var<storage, read> g: array<vec4f>;
 @group(0) @binding(1) var<storage, read> y: array<vec4f>;
 @group(0) @binding(2) var<storage, read> lse: array<f32>;
@@ -19,7 +21,8 @@ fn main(@builtin(global_invocation_id) gid: vec3u, @builtin(num_workgroups) grou
   let head = i % params.h / (params.h / params.g);
   let time = i / params.h % params.t;
   let base = i / params.h / params.t * params.s;
-  let seen = min(params.s, moving(params.pos, params.pos_slot) + time + 1u);
+  let last = select(params.t - 1u, time, params.causal == 1u);
+  let seen = min(params.s, moving(params.pos, params.pos_slot) + last + 1u);
   var query: array<vec4f, E4>;
   var grad: array<vec4f, E4>;
   var acc: array<vec4f, E4>;

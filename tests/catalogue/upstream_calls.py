@@ -22,7 +22,7 @@ def adamw(ops, i, a):
 
 
 def cached(ops, i, a):
-    out = ops.sdpa_with_kv_cache(*i.values(), a["start_pos"], a["seq_len"])
+    out = ops.sdpa_with_kv_cache(**i, **a)
     return [out, i["key_cache"], i["value_cache"]]
 
 
@@ -36,7 +36,7 @@ CALLS = {
         "linear_qcs4w", "rms_norm", "quantize_per_tensor", "dequantize_per_tensor", "q8ta_add",
         "q8ta_relu", "q8ta_pixel_shuffle", "linear_q8ta_q8csw", "q8ta_linear", "q8ta_linear_gemv",
         "q8ta_conv2d", "q8ta_conv2d_pw", "q8ta_conv2d_dw", "q8ta_conv2d_transposed",
-        "linear_dq8ca_q4gsw")},
+        "linear_dq8ca_q4gsw", "sdpa", "apply_rotary_emb_interleaved")},
     "fused_ce": lambda ops, i, a: list(ops.fused_ce(i["logits"], i["labels"], a["n_valid"])),
     "choose_qparams_affine": lambda ops, i, a: list(ops.choose_qparams_affine(**i, **a)),
     "adamw_step": adamw,

@@ -196,6 +196,9 @@ def rotaries():
         inputs |= {"freqs_cos": ramp(11, 5, 16, 16, d), "freqs_sin": ramp(7, 3, 16, 16, d)}
         about = f"{b} {s} {q} {k} {d} at {pos}"
         yield "apply_rotary_emb_hf", about, inputs, {"start_pos": pos}
+    inputs = {"xq": bell(1010, 2, 3, 4, 10), "xk": bell(1012, 2, 3, 1, 10)}
+    inputs |= {"freqs_cos": bell(1014, 9, 6), "freqs_sin": bell(1016, 9, 6)}
+    yield "apply_rotary_emb_hf", "6 of a head's 10", inputs, {"start_pos": 6}
     for shape in [(1, 4, 8), (2, 3, 8), (1, 5, 4), (1, 2, 16), (1, 1, 2)]:
         inputs = {"x": bell(1000, *shape), "freqs_cis": bell(1002, *shape[1:])}
         yield "apply_rotary_emb_interleaved", str(shape), inputs, {}
@@ -214,6 +217,10 @@ def attentions():
         if mask:
             inputs["attn_mask"] = uniform(z + 6, b, h, s, t, lo=-1.0, hi=0.0)
         yield "sdpa", f"{b} {h} {s} {t} {d} mask {mask}", inputs, {"scale": 0.2} if i == 3 else {}
+    hidden = np.zeros((1, 2, 3, 4), np.float32)
+    hidden[:, 0, 1], hidden[:, 1, :, 2:] = -np.inf, -np.inf  # a whole row; two keys
+    inputs = {"q": bell(1150, 1, 2, 3, 6), "k": bell(1152, 1, 2, 4, 6), "v": bell(1154, 1, 2, 4, 6)}
+    yield "sdpa", "a row hidden throughout", inputs | {"attn_mask": hidden}, {}
     for hq, hkv, d, s, c, pos, den in [
         (6, 2, 8, 4, 16, 0, 8),
         (4, 4, 16, 3, 8, 0, 8),
@@ -231,6 +238,30 @@ def attentions():
         about = f"Hq {hq} Hkv {hkv} D {d} S {s} Cmax {c} at {pos}"
         attrs = {"start_pos": pos, "seq_len": s, "is_causal": True}
         yield "sdpa_with_kv_cache", about, inputs, attrs
+    yield from more_cached()
+
+
+def more_cached():
+    """Not causal; another scale; a mask, which spans the whole cache; a head size of 6."""
+    for i, (d, about, more) in enumerate(
+        [
+            (8, "not causal", {"is_causal": False}),
+            (8, "a scale", {"is_causal": True, "scale": 0.7}),
+            (8, "masked", {"is_causal": False}),
+            (6, "a head of 6", {"is_causal": True}),
+            (6, "a head of 6, not causal", {"is_causal": False}),
+        ]
+    ):
+        z, t, c, pos = 1160 + 20 * i, 3, 9, 2
+        inputs = {"query": bell(z, 1, t, 6, d)}
+        for at, name, rows in [(2, "key", t), (4, "value", t), (6, "key_cache", c),
+                               (8, "value_cache", c)]:  # fmt: skip
+            inputs[name] = bell(z + at, 1, rows, 2, d)
+        if about == "masked":
+            mask = (np.arange(t * c) % 7 - 3).reshape(t, c).astype(np.float32)
+            mask[0, pos + t :], mask[1, ::2] = -np.inf, -np.inf
+            inputs["attn_mask"] = mask
+        yield "sdpa_with_kv_cache", about, inputs, {"start_pos": pos, "seq_len": t, **more}
 
 
 def packs():

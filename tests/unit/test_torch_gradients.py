@@ -26,27 +26,30 @@ NO_TWIN = {"dropout": "torch draws another mask"}
 TOLERANCE = 1e-9  # of the largest value
 
 
-def attention(q, k, v, scale, pos):
+def attention(q, k, v, scale, pos, causal):
     t, s, group = q.shape[1], k.shape[1], q.shape[2] // k.shape[2]
     q, k, v = (x.transpose(1, 2) for x in (q, k, v))  # [b, h, t, e]
     k, v = (x.repeat_interleave(group, 1) for x in (k, v))
     seen = torch.ones(t, s, dtype=torch.bool).tril(pos)
+    seen = seen if causal else seen[-1:].expand(t, s)
     return F.scaled_dot_product_attention(q, k, v, seen, scale=scale).transpose(1, 2)
 
 
 def rotary(x, cos, sin, pos, inverse):
     """Adjacent pairs are complex numbers; the angles turn them."""
     turn = torch.complex(cos, -sin if inverse else sin)[pos : pos + x.shape[1], None]
+    x, rest = x[..., : 2 * cos.shape[1]], x[..., 2 * cos.shape[1] :]
     pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
-    return torch.view_as_real(pairs * turn).flatten(-2)
+    return torch.cat([torch.view_as_real(pairs * turn).flatten(-2), rest], -1)
 
 
 def rotary_hf(x, cos, sin, pos, inverse):
     """transformers' rotate_half; the inverse is its transpose."""
     c, s = (a[pos : pos + x.shape[1], None] for a in (cos, sin))
+    x, rest = x[..., : cos.shape[1]], x[..., cos.shape[1] :]
     a, b = (x * s if inverse else x).chunk(2, -1)
     half = torch.cat((b, -a) if inverse else (-b, a), -1)
-    return x * c + (half if inverse else half * s)
+    return torch.cat([x * c + (half if inverse else half * s), rest], -1)
 
 
 def cross_entropy(logits, labels, n_valid):

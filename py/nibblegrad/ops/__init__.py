@@ -114,8 +114,15 @@ from .quant import (
 from .random import dropout, uniform
 from .reduce import expand, sum_all, sum_squares, sum_to
 from .reduce_dims import amax, amin, argmax, argmin, mean, sum_
-from .rotary import apply_rotary_emb, apply_rotary_emb_hf, rotary, rotary_hf
+from .rotary import (
+    apply_rotary_emb,
+    apply_rotary_emb_hf,
+    apply_rotary_emb_interleaved,
+    rotary,
+    rotary_hf,
+)
 from .sample import repetition_penalty, sample
+from .sdpa import sdpa
 from .shape import pixel_shuffle, pixel_unshuffle, squeeze, unsqueeze, view
 from .slicing import constant_pad_nd, select, slice_, slice_backward
 from .softmax import log_softmax, softmax

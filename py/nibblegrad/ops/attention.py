@@ -1,4 +1,4 @@
-"""Causal attention with grouped KV heads, and its gradients."""
+"""Attention with grouped KV heads, causal or over all there is, and its gradients."""
 
 from __future__ import annotations
 
@@ -12,23 +12,26 @@ from .op import Op, op
 QKV = "f[b t h e], f[b s g e], f[b s g e]"
 
 
-def _scores(q: Any, k: Any, pos: int, scale: float) -> tuple[Any, int]:
-    """Masked scores [b, h, t, s]: query t sees keys up to pos + t."""
+def _scores(q: Any, k: Any, pos: int, scale: float, causal: bool) -> tuple[Any, int]:
+    """Masked scores [b, h, t, s]: query t sees keys up to pos + t, or up to the last query's."""
     group = q.shape[2] // k.shape[2]
     scores = np.einsum("bthe,bshe->bhts", q, np.repeat(k, group, 2)) * scale
     t, s = scores.shape[2:]
-    hidden = np.arange(s)[None, :] > np.arange(t)[:, None] + pos
+    last = np.arange(t)[:, None] if causal else t - 1
+    hidden = np.broadcast_to(np.arange(s)[None, :] > last + pos, (t, s))
     return np.where(hidden, -np.inf, scores), group
 
 
-@op(f"{QKV} -> f[b t h e], f[b t h]", order=("q", "k", "v", "scale", "pos"), tol=2e-5)
-def attention(q, k, v, *, scale: float, pos: int = 0):
-    """Causal softmax(scale * q @ k.T) @ v; key heads are shared by h / g query heads.
+@op(f"{QKV} -> f[b t h e], f[b t h]", order=("q", "k", "v", "scale", "pos", "causal"), tol=2e-5)
+def attention(q, k, v, *, scale: float, pos: int = 0, causal: bool = True):
+    """softmax(scale * q @ k.T) @ v; key heads are shared by h / g query heads.
 
-    q f32 [b, t, h, e], k and v f32 [b, s, g, e]; query t sees keys 0 .. pos + t. Returns the
+    q f32 [b, t, h, e], k and v f32 [b, s, g, e]; query t sees keys 0 .. pos + t, or, not causal,
+    0 .. pos + the last t. Returns the
     output and each row's log-sum-exp [b, t, h]. Source: arXiv 2305.13245, llama sdpa_with_kv_cache.
     """
-    scores, group = _scores(q, k, pos, scale)
+    k, v = k[:, : pos + q.shape[1]], v[:, : pos + q.shape[1]]  # a cache's rest may be anything
+    scores, group = _scores(q, k, pos, scale, causal)
     peak = scores.max(-1, keepdims=True)
     weights = np.exp(scores - peak)
     total = weights.sum(-1, keepdims=True)
@@ -36,9 +39,9 @@ def attention(q, k, v, *, scale: float, pos: int = 0):
     return out, (peak + np.log(total))[..., 0].transpose(0, 2, 1)
 
 
-def _params(d: Dims, with_pos: bool = True) -> tuple[int | float, ...]:
+def _params(d: Dims) -> tuple[int | float, ...]:
     head = (d.b, d.t, d.h, d.s, d.g, float(d.scale))
-    return (*head, *dyn(d.pos, "i")) if with_pos else head
+    return (*head, *dyn(d.pos, "i"), int(d.causal), 0, 0, 0)
 
 
 @attention.kernel("attention/row")
@@ -47,18 +50,18 @@ def _(d: Dims) -> Launch:
 
 
 @attention.vjp
-def _(g: Any, out: Any, q: Any, k: Any, v: Any, *, scale: float, pos: int):
+def _(g: Any, out: Any, q: Any, k: Any, v: Any, *, scale: float, pos: int, causal: bool):
     y, lse = out
-    dq, delta = attention_grad_q(g[0], y, lse, q, k, v, scale=scale, pos=pos)
-    dk, dv = attention_grad_kv(g[0], lse, delta, q, k, v, scale=scale, pos=pos)
+    dq, delta = attention_grad_q(g[0], y, lse, q, k, v, scale=scale, pos=pos, causal=causal)
+    dk, dv = attention_grad_kv(g[0], lse, delta, q, k, v, scale=scale, pos=pos, causal=causal)
     return dq, dk, dv
 
 
 @op("f[b t h e], f[b t h e], f[b t h], f[b t h e], f[b s g e], f[b s g e] -> f[b t h e], f[b t h]",
     tol=5e-5)  # fmt: skip
-def attention_grad_q(g, out, lse, q, k, v, *, scale: float, pos: int = 0):
+def attention_grad_q(g, out, lse, q, k, v, *, scale: float, pos: int = 0, causal: bool = True):
     """Gradient of attention to q, and delta = sum(g * out) a row, which the next one needs."""
-    scores, group = _scores(q, k, pos, scale)
+    scores, group = _scores(q, k, pos, scale, causal)
     weights = np.exp(scores - lse.transpose(0, 2, 1)[..., None])
     delta = (g * out).sum(-1)
     inner = np.einsum("bthe,bshe->bhts", g, np.repeat(v, group, 2))
@@ -73,9 +76,9 @@ def _(d: Dims) -> Launch:
 
 @op("f[b t h e], f[b t h], f[b t h], f[b t h e], f[b s g e], f[b s g e] -> f[b s g e], f[b s g e]",
     tol=5e-5)  # fmt: skip
-def attention_grad_kv(g, lse, delta, q, k, v, *, scale: float, pos: int = 0):
+def attention_grad_kv(g, lse, delta, q, k, v, *, scale: float, pos: int = 0, causal: bool = True):
     """Gradients of attention to k and v; each key sums over the queries and heads that see it."""
-    scores, group = _scores(q, k, pos, scale)
+    scores, group = _scores(q, k, pos, scale, causal)
     weights = np.exp(scores - lse.transpose(0, 2, 1)[..., None])
     b, s, heads, e = k.shape
 
@@ -95,6 +98,7 @@ def _(d: Dims) -> Launch:
 
 def _laws(made: Op) -> None:
     made.require("e % 4 == 0 and e > 0", "the head size must be a multiple of 4")
+    made.require("pos >= 0", "pos counts from 0")
     made.require("g > 0 and h % g == 0", "query heads must be a multiple of key heads")
 
 
@@ -105,11 +109,19 @@ for made in (attention_grad_q, attention_grad_kv):
 attention.cases("2x5x6x8 2x5x2x8 2x5x2x8", "1x1x1x4 1x1x1x4 1x1x1x4", scale=0.35)
 attention.cases("1x17x4x64 1x17x4x64 1x17x4x64", "0x3x2x4 0x3x1x4 0x3x1x4", scale=0.125)
 attention.cases("1x2x4x8 1x9x2x8 1x9x2x8", scale=0.35, pos=5)
+attention.cases("2x3x4x8 2x9x2x8 2x9x2x8", "1x3x1x4 1x3x1x4 1x3x1x4", scale=0.35, causal=False)
+attention.cases("1x3x4x8 1x9x2x8 1x9x2x8", scale=0.35, pos=4, causal=False)
 _Q = "2x5x6x8 2x5x6x8 2x5x6 2x5x6x8 2x5x2x8 2x5x2x8"
 attention_grad_q.cases(_Q, "1x1x1x4 1x1x1x4 1x1x1 1x1x1x4 1x1x1x4 1x1x1x4", scale=0.35)
+attention_grad_q.cases(
+    "1x3x4x8 1x3x4x8 1x3x4 1x3x4x8 1x9x2x8 1x9x2x8", scale=0.35, pos=4, causal=False
+)
 attention_grad_q.cases("0x3x2x4 0x3x2x4 0x3x2 0x3x2x4 0x3x1x4 0x3x1x4", scale=0.5)
 _K = "2x5x6x8 2x5x6 2x5x6 2x5x6x8 2x5x2x8 2x5x2x8"
 attention_grad_kv.cases(_K, "1x1x1x4 1x1x1 1x1x1 1x1x1x4 1x1x1x4 1x1x1x4", scale=0.35)
+attention_grad_kv.cases(
+    "1x3x4x8 1x3x4 1x3x4 1x3x4x8 1x9x2x8 1x9x2x8", scale=0.35, pos=4, causal=False
+)
 attention_grad_kv.cases("0x3x2x4 0x3x2 0x3x2 0x3x2x4 0x3x1x4 0x3x1x4", scale=0.5)
 _HEADS = ": query heads must be a multiple of key heads, got g=2, h=3"
 attention.refuses("1x2x3x4 1x2x2x4 1x2x2x4", "attention" + _HEADS, scale=1.0)

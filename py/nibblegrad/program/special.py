@@ -114,22 +114,13 @@ def arange_to(out: Info, end: float) -> Any:
     return arange(out, 0, end, 1)
 
 
-def rotary_interleaved(out: Info, x: Tensor, freqs: Tensor) -> Any:
-    """Adjacent pairs by (cos, sin) pairs: x [b, n, c], freqs of n * c numbers."""
-    b, n, c = x.shape
-    pairs = ops.view(freqs, (n, c // 2, 2))
-    cos, sin = (ops.select(pairs, dim=2, index=i) for i in (0, 1))
-    return ops.view(ops.rotary(ops.view(x, (b, n, 1, c)), cos, sin), x.shape)
-
-
 def sdpa_with_kv_cache(
     out: Info, q: Tensor, k: Tensor, v: Tensor, key_cache: Tensor, value_cache: Tensor,
-    start_pos: Any, mask: Any, dropout: float, causal: bool, scale: float | None,
+    start_pos: Any, mask: Any, dropout: float | None, causal: bool | None, scale: float | None,
 ) -> Any:  # fmt: skip
-    """Causal by position, whatever `causal` says: upstream knows no other either."""
-    if mask is not None or dropout:
-        raise FormatError(f"only without mask and dropout, got mask {mask}, dropout {dropout}")
-    return ops.sdpa_with_kv_cache(q, k, v, key_cache, value_cache, start_pos, q.shape[1], scale)
+    """A delegate that leaves `causal` out means causal."""
+    return ops.sdpa_with_kv_cache(q, k, v, key_cache, value_cache, start_pos, q.shape[1], mask,
+                                  dropout or 0.0, causal is not False, scale)  # fmt: skip
 
 
 def choose_qparams(

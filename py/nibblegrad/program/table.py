@@ -154,10 +154,10 @@ et_vk.grid_priors    default,out              grid_priors     t i f
 et_vk.rms_norm       default,out              rms_norm        t t f
 et_vk.apply_rotary_emb     default,out        apply_rotary_emb     t t t t
 et_vk.apply_rotary_emb_hf  default,out        apply_rotary_emb_hf  t t t t i
-et_vk.apply_rotary_emb_interleaved  default,out  :rotary_interleaved  t t
+et_vk.apply_rotary_emb_interleaved  default,out  apply_rotary_emb_interleaved  t t
 et_vk.sdpa           default,out              sdpa            t t t t? f?
-sdpa_with_kv_cache   default                  :sdpa_with_kv_cache  t t t !t !t i - t? f b f?
-llama.sdpa_with_kv_cache   default,out        :sdpa_with_kv_cache  t t t !t !t i - t? f b f?
+sdpa_with_kv_cache   default                  :sdpa_with_kv_cache  t t t !t !t i - t? f? b? f?
+llama.sdpa_with_kv_cache   default,out        :sdpa_with_kv_cache  t t t !t !t i - t? f? b? f?
 update_cache         default                  update_cache    t !t i
 llama.update_cache   default,out              update_cache    t !t i
 et_vk.prepack        default                  :same           t
