@@ -164,3 +164,19 @@ def test_params_in_group_1_move_by_a_dynamic_offset(page: Session):
     got = ask(page, DYNAMIC, PARAMS)
     assert got["found"] == [11.5, 22.5, 33.5]
     assert "256" in got["unaligned"] and got["outside"]
+
+
+PACKED = f"""
+{OUT}
+{COMPUTE} fn main() {{
+  out[0] = f32(dot4I8Packed(0x80808080u, 0x80808080u));
+  out[1] = f32(dot4I8Packed(0x807f01ffu, 0x7f80fe03u));
+}}
+"""
+
+
+def test_packed_dot_products_are_there_and_our_device_says_so(page: Session):
+    """Signed, whole: else the int8 tile would not run here with them, and no test would."""
+    assert ask(page, RUN, PACKED, {})[:2] == [4 * 128 * 128, -2 * 128 * 127 - 2 - 3]
+    asked = "import nibblegrad as ng\n(await ng.device('webgpu')).caps.packed_dot"
+    assert page.evaluate_python(asked, None) is True
