@@ -15,7 +15,13 @@ from nibblegrad.gpu.host import HostDevice
 from nibblegrad.tensor.tensor import set_default_device
 
 torch = pytest.importorskip("torch")
-from torch_spatial import conv_with_clamp, convolution  # noqa: E402
+from torch_spatial import (  # noqa: E402
+    adaptive_avg_pool2d,
+    avg_pool2d,
+    conv_with_clamp,
+    convolution,
+    max_pool2d_with_indices,
+)
 
 F = torch.nn.functional
 aten = torch.ops.aten
@@ -98,3 +104,63 @@ def test_met_bounds_stop_the_gradient():
         return await x.grad.tolist()
 
     assert asyncio.run(run()) == [[[[0.0, 0.0, 0.0]]]]
+
+
+def random_pooling(seed: int, dilated: bool) -> tuple[np.ndarray, dict[str, Any]]:
+    """Planes and attributes of a pooling that has an output."""
+    rng = np.random.default_rng([seed, dilated, 5])
+    kernel, stride = drawn(rng, 1, 4, 2), drawn(rng, 1, 4, 2)
+    dilation = drawn(rng, 1, 3 if dilated else 1, 2)
+    reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
+    padding = tuple(int(rng.integers(0, n // 2 + 1)) for n in kernel)
+    size = [max(n - 2 * p, 1) + int(rng.integers(0, 9))
+            for n, p in zip(reach, padding, strict=True)]  # fmt: skip
+    lead = drawn(rng, 1, 3, 1 + seed % 2)
+    how = {"kernel_size": kernel, "stride": None if seed % 4 == 0 else stride, "padding": padding,
+           "ceil_mode": bool(rng.integers(0, 2))}  # fmt: skip
+    return rand(*lead, *size, seed=seed), {**how, "dilation": dilation} if dilated else how
+
+
+@pytest.mark.parametrize("seed", DRAWS)
+def test_avg_pool2d(seed: int):
+    x, how = random_pooling(seed, False)
+    how["count_include_pad"] = bool(seed & 2)
+    how["divisor_override"] = [None, None, 3, -2, None][seed % 5]
+    agree(lambda x: ops.avg_pool2d(x, *how.values()), lambda x: avg_pool2d(x, **how), [x])
+
+
+@pytest.mark.parametrize("kind", ["f", "s"])
+@pytest.mark.parametrize("seed", DRAWS)
+def test_max_pool2d_with_indices(seed: int, kind: str):
+    x, how = random_pooling(seed, True)
+    how = {k: how[k] for k in ("kernel_size", "stride", "padding", "dilation", "ceil_mode")}
+    agree(lambda x: ops.max_pool2d_with_indices(x, *how.values()),
+          lambda x: max_pool2d_with_indices(x, **how), [rand(*x.shape, kind=kind)])  # fmt: skip
+    agree(lambda x: ops.max_pool2d(x, *how.values()),
+          lambda x: max_pool2d_with_indices(x, **how)[0], [rand(*x.shape, kind=kind)])  # fmt: skip
+
+
+def test_a_window_outside_its_plane():
+    """Every tap in the padding: -infinity, and the index past the plane that torch gives."""
+    how = {"stride": 1, "padding": 1, "dilation": (2, 4), "ceil_mode": False}
+    x = rand(1, 1, 3)
+    ours_ = ops.CATALOGUE["max_pool2d_with_indices"].body(x, kernel_size=2, **how)
+    theirs_ = max_pool2d_with_indices(torch.from_numpy(x), 2, **how)
+    for got, want in zip(ours_, theirs_, strict=True):
+        np.testing.assert_array_equal(got, want.numpy())
+
+
+@pytest.mark.parametrize("seed", DRAWS)
+def test_adaptive_avg_pool2d(seed: int):
+    rng = np.random.default_rng([seed, 6])
+    x, out = rand(*drawn(rng, 1, 9, 3 + seed % 2), seed=seed), drawn(rng, 1, 12, 2)
+    agree(lambda x: ops.adaptive_avg_pool2d(x, out), lambda x: adaptive_avg_pool2d(x, out), [x])
+
+
+def test_pooling_of_empty_batches():
+    x = rand(0, 2, 5, 5)
+    agree(lambda x: ops.avg_pool2d(x, 2), lambda x: aten.avg_pool2d(x, [2, 2]), [x])
+    agree(lambda x: ops.max_pool2d_with_indices(x, 2),
+          lambda x: aten.max_pool2d_with_indices(x, [2, 2]), [x])  # fmt: skip
+    agree(lambda x: ops.adaptive_avg_pool2d(x, (1, 2)),
+          lambda x: aten._adaptive_avg_pool2d(x, [1, 2]), [x])  # fmt: skip

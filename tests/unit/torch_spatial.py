@@ -44,8 +44,37 @@ def convolution_grad_weight(g, x, kernel, groups, **how):
     return torch.autograd.grad(y, weight, g, create_graph=True)[0]
 
 
+def avg_pool2d(x, kernel_size, stride, padding, **how):
+    kernel, stride = many(kernel_size, 2), many(stride or kernel_size, 2)
+    return aten.avg_pool2d(x, kernel, stride, many(padding, 2), **how)
+
+
+def max_pool2d_with_indices(x, kernel_size, stride, padding, dilation, **how):
+    kernel, stride = many(kernel_size, 2), many(stride or kernel_size, 2)
+    return aten.max_pool2d_with_indices(
+        x, kernel, stride, many(padding, 2), many(dilation, 2), **how
+    )
+
+
+def adaptive_avg_pool2d(x, output_size):
+    return aten._adaptive_avg_pool2d(x, many(output_size, 2))
+
+
+def avg_pool2d_grad(g, shape, kernel_size, stride, padding, **how):
+    kernel, stride = many(kernel_size, 2), many(stride or kernel_size, 2)
+    like = torch.zeros(shape, dtype=g.dtype)
+    return aten.avg_pool2d_backward(g, like, kernel, stride, many(padding, 2), **how)
+
+
 SPATIAL = {
     "convolution": convolution,
     "conv_with_clamp": conv_with_clamp,
     "convolution_grad_weight": convolution_grad_weight,
+    "avg_pool2d": avg_pool2d,
+    "avg_pool2d_grad": avg_pool2d_grad,
+    "_adaptive_avg_pool2d": adaptive_avg_pool2d,
+    "adaptive_avg_pool2d_grad": lambda g, shape: aten._adaptive_avg_pool2d_backward(
+        g, torch.zeros(shape, dtype=g.dtype)
+    ),
+    "max_pool2d_with_indices": lambda x, **how: max_pool2d_with_indices(x, **how)[0],
 }

@@ -105,6 +105,15 @@ from .movement import clone, flip, permute, repeat, t, transpose, unfold
 from .norm import rms_norm, rms_norm_grad, rms_norm_grad_weight
 from .op import CATALOGUE, Caps, Op
 from .optim import accumulate, adamw_step, clip_grad_norm, fill
+from .pool import (
+    adaptive_avg_pool2d,
+    adaptive_avg_pool2d_grad,
+    avg_pool2d,
+    avg_pool2d_grad,
+    max_pool2d,
+    max_pool2d_grad,
+    max_pool2d_with_indices,
+)  # fmt: skip
 from .quant import (
     linear_q4gsw,
     linear_q4gsw_backward,
