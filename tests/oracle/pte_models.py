@@ -305,3 +305,29 @@ def methods():
     norm = nn.LayerNorm(8)
     pairs = {"forward": (twice, [(torch.randn(2, 3),)]), "norm": (norm, [(torch.randn(5, 8),)])}
     return Model(pairs, config={"extract_delegate_segments": False})
+
+
+@model
+def kv_cache():
+    """Attention over caches that each call writes at a position, which is the first input; the
+    delegate reads the position as a number."""
+    from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401
+
+    def fn(m, pos, x):
+        n, at = x.shape[1], pos[0].item()
+        torch._check_is_size(at)
+        torch._check(at + n <= 16)
+        q = m.q(x).view(1, n, 4, 8)
+        k, v = m.k(x).view(1, n, 2, 8), m.v(x).view(1, n, 2, 8)
+        torch.ops.llama.update_cache(k, m.keys, at)
+        torch.ops.llama.update_cache(v, m.values, at)
+        y = torch.ops.llama.custom_sdpa(q, m.keys, m.values, at, None, 0.0, True)
+        return m.o(y.view(1, n, 32))
+
+    linears = {name: nn.Linear(32, n, bias=False) for name, n in zip("qkvo", (32, 16, 16, 32))}
+    caches = {name: torch.zeros(1, 16, 2, 8) for name in ("keys", "values")}
+    module = Fn(fn, buffers=tuple(caches), **linears, **caches)
+    steps = [(0, 5), (5, 1), (6, 1), (7, 3)]
+    sets = [(torch.tensor([at]), torch.randn(1, n, 32)) for at, n in steps]
+    dynamic = ((None, {1: Dim("n", min=1, max=8)}),)
+    return one(module, *sets, dynamic=dynamic)

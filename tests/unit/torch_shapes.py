@@ -130,6 +130,8 @@ SHAPED = {
     "unsqueeze": lambda x, dim: x.unsqueeze(dim),
     "pixel_shuffle": pixel_shuffle,
     "pixel_unshuffle": pixel_unshuffle,
+    "sort": lambda x, dim, descending: torch.sort(x, dim, descending)[0],
+    "cumsum": torch.cumsum,
     "softmax": torch.softmax,
     "log_softmax": torch.log_softmax,
 }

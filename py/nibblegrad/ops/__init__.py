@@ -135,6 +135,7 @@ from .sdpa import sdpa
 from .shape import pixel_shuffle, pixel_unshuffle, squeeze, unsqueeze, view
 from .slicing import constant_pad_nd, select, slice_, slice_backward
 from .softmax import log_softmax, softmax
+from .sort import cumsum, sort, topk
 from .unary import (
     abs,
     ceil,

@@ -4,12 +4,14 @@ number may come as a float, a float as an int, and either as a bool: all are rea
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
 from .. import ops
 from ..core.dtype import DTYPES, DType
-from ..core.errors import FormatError
+from ..core.errors import FormatError, ShapeError
+from ..core.launch import Sym
 from ..tensor import Tensor
 
 RANK = {"b": 0, "i": 1, "u": 1, "f": 2}  # bool, whole, float: the higher decides
@@ -51,6 +53,27 @@ def real(value: Any) -> float:
     return float(number(value))
 
 
+@dataclass(frozen=True)
+class Position(Sym):
+    """A step symbol that knows how far it may go: a recorded plan serves every position."""
+
+    limits: list[int] = field(default_factory=list, compare=False)
+
+
+def within(pos: int | Sym, rows: int, room: int) -> int | Sym:
+    """pos, with `rows` rows from there on fitting into `room`; ShapeError if they do not."""
+    if isinstance(pos, Position):
+        pos.limits.append(room - rows)
+    elif not isinstance(pos, Sym):
+        check(pos, room - rows)
+    return pos
+
+
+def check(pos: int, most: int) -> None:
+    if not 0 <= pos <= most:
+        raise ShapeError(f"the position must be in 0 .. {most}, got {pos}")
+
+
 def truth(value: Any) -> bool:
     return bool(number(value))
 
@@ -89,6 +112,7 @@ READ |= {f"{k}?": _optional(f) for k, f in READ.items()}
 READ |= {f"{k}s": _several(f) for k, f in READ.items()}
 READ |= {"is?": _optional(READ["is"]), "fs?": _optional(READ["fs"]), "!t": tensor_of}
 READ["t?s"] = _several(READ["t?"])
+READ["@i"] = lambda value: value if isinstance(value, Sym) else whole(value)
 READ["p"] = lambda value: value
 
 
@@ -132,3 +156,18 @@ def cast(x: Tensor, to: DType) -> Tensor:
 def filled(value: Any, to: DType) -> Tensor:
     """A number as a tensor of rank 0, made by a kernel: it may be recorded."""
     return ops.full(size=(), fill_value=number(value), dtype=to.name)
+
+
+def flat(numbers: Any) -> list[Any]:
+    """The numbers of nested lists."""
+    return [n for part in numbers for n in flat(part)] if isinstance(numbers, list) else [numbers]
+
+
+def like(numbers: Any, others: list[Any]) -> Any:
+    """`others` nested as `numbers` are."""
+    left = iter(others)
+
+    def nested(part: Any) -> Any:
+        return [nested(p) for p in part] if isinstance(part, list) else next(left)
+
+    return nested(numbers)

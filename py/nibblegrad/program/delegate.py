@@ -7,11 +7,12 @@ from typing import Any
 
 from .. import ops
 from ..core.errors import FormatError
+from ..core.launch import Sym
 from ..core.schema import Info
 from ..io.vkgraph_tables import Call, Graph, SymInt, ValueList
 from ..io.vkgraph_tables import Tensor as Declared
 from ..tensor import Tensor
-from .arguments import kind, whole
+from .arguments import flat, kind, whole
 from .bindings import Binding, find, run
 from .constants import Constants
 from .frame import Frame
@@ -46,7 +47,23 @@ class Delegate:
         }
         if lost := sorted(asked - set(graph.inputs)):
             raise FormatError(f"{who}: value {lost[0]} is read as a number, but is no input")
+        # of these, those that are nothing but positions, which a plan takes as step symbols
+        self.moving = {at for at in self.reads if self._only_moves(graph.inputs[at])}
         self.carried: dict[int, int] = {}  # output: the state that it is the next value of
+
+    def _only_moves(self, i: int) -> bool:
+        found = {i} if isinstance(self.graph.values[i], SymInt) else set()
+        found |= {
+            s.call.outputs[0] for s in self.steps if s.call.name == POSITION and i in s.call.args
+        }
+        for step in self.steps:
+            for at, arg in enumerate(step.call.args):
+                if found & set(self.graph.flat((arg,))) and step.call.name != POSITION:
+                    kinds = step.binding.kinds if step.binding else ()
+                    # what is dropped, like a length that q's shape tells as well, may move too
+                    if kinds[at : at + 1] not in (("@i",), ("-",)):
+                        return False
+        return not found & set(self.graph.outputs)
 
     def names(self) -> list[str]:
         """Operators that need a binding."""
@@ -123,7 +140,7 @@ class Delegate:
         for at, (i, x) in enumerate(zip(graph.inputs, inputs, strict=True)):
             if at in self.reads:
                 x, numbers[i] = x
-            frame.put(i, _flat(numbers[i])[0] if isinstance(graph.values[i], SymInt) else x)
+            frame.put(i, flat(numbers[i])[0] if isinstance(graph.values[i], SymInt) else x)
         for step in self.steps:
             values = [self._value(frame, i) for i in step.call.args]
             outputs = step.call.outputs
@@ -148,16 +165,12 @@ def _alike(a: Any, b: Any) -> bool:
     return isinstance(a, Declared) and (a.shape, a.dtype) == (b.shape, b.dtype)
 
 
-def _flat(numbers: Any) -> list[Any]:
-    return [n for part in numbers for n in _flat(part)] if isinstance(numbers, list) else [numbers]
-
-
-def _element(numbers: Any, dim: Any, index: Any) -> int:
+def _element(numbers: Any, dim: Any, index: Any) -> int | Sym:
     """The only number along dim at index."""
     levels = numbers
     for _ in range(whole(dim)):
         levels = levels[0]
     try:
-        return whole(_flat(levels[whole(index)] if isinstance(levels, list) else levels)[0])
+        return flat(levels[whole(index)] if isinstance(levels, list) else levels)[0]
     except IndexError:
         raise FormatError(f"{POSITION}: there is no number at {index} along {dim}") from None

@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from .. import ops
 from ..core.errors import FormatError
 from ..io.pte_tables import Tensor as Declared
-from ..tensor import Tensor, no_grad, record
+from ..tensor import Plan, Tensor, no_grad, record
 from ..tensor.tensor import default_device
+from .arguments import Position, check, flat, like
 from .inputs import Given, given
 from .walk import Walker
 
 KEPT = 8  # plans of different shapes kept at once
-MOST_NUMBERS = 64  # a longer input whose numbers the host needs makes no key of a plan
+MOVING = 8  # positions of one input at most: a plan's step block is small
 
 
 class _Asks(Exception):
     """A walk that is being recorded needs a number from the device: it cannot be recorded."""
+
+
+@dataclass
+class Recorded:
+    """A plan, the tensors it reads and gives, and the positions that move from replay to replay."""
+
+    plan: Plan
+    inputs: list[Tensor]
+    outs: list[Any]
+    positions: dict[int, list[Position]]
+
+    def steps(self, i: int, numbers: Any) -> Iterator[tuple[Position, int]]:
+        """The positions of input i with their numbers; ShapeError for one that goes too far."""
+        for position, n in zip(self.positions[i], flat(numbers), strict=True):
+            check(n, min(position.limits, default=n))
+            yield position, n
 
 
 class Method:
@@ -27,7 +46,8 @@ class Method:
     def __init__(self, walker: Walker):
         self.walker, self.plan, self.name = walker, walker.plan, walker.plan.name
         self.asked = walker.asked() & set(self.plan.inputs)
-        self.recorded: dict[Any, tuple[Any, list[Tensor], list[Any]]] = {}
+        self.moving = {i for i in walker.moving() & self.asked if self._small(i)}
+        self.recorded: dict[Any, Recorded] = {}
         self.eager: set[Any] = set()  # shapes that no plan serves
 
     async def __call__(self, *inputs: Any) -> list[Any]:
@@ -50,35 +70,40 @@ class Method:
         if key in self.eager:
             placed = {i: v.place() if isinstance(v, Given) else v for i, v in values.items()}
             return [_own(x) for x in await _answered(self.walker.run(placed, numbers))]
-        plan, tensors, outs = self.recorded[key] = self.recorded.pop(key)  # the latest comes last
-        tensor_inputs = [v for v in values.values() if isinstance(v, Given)]
-        for v, x in zip(tensor_inputs, tensors, strict=True):
+        found = self.recorded[key] = self.recorded.pop(key)  # the latest comes last
+        steps = {p.name: n for i in self.moving for p, n in found.steps(i, numbers[i])}
+        for v, x in zip((v for v in values.values() if isinstance(v, Given)), found.inputs,
+                        strict=True):  # fmt: skip
             v.fill(x)
-        plan.replay()
-        return [_own(x) for x in outs]
+        found.plan.replay(**steps)
+        return [_own(x) for x in found.outs]
+
+    def _small(self, i: int) -> bool:
+        value = self.plan.values[i]
+        return isinstance(value, Declared) and prod(value.shape) <= MOVING
 
     def _key(self, values: dict[int, Any], numbers: dict[int, Any]) -> Any:
         shapes = tuple(v.shape if isinstance(v, Given) else v for v in values.values())
-        return shapes, tuple(str(numbers[i]) for i in sorted(numbers))
+        return shapes, tuple(str(numbers[i]) for i in sorted(self.asked - self.moving))
 
     def _record(self, key: Any, values: dict[int, Any], numbers: dict[int, Any]) -> None:
-        dev = default_device()
         placed = {i: v.place() if isinstance(v, Given) else v for i, v in values.items()}
-        plan = record(dev)
+        names = {i: [f"v{i}_{j}" for j in range(len(flat(numbers[i])))] for i in self.moving}
+        plan = record(default_device(), **{n: "i" for some in names.values() for n in some})
+        positions: dict[int, list[Position]] = {}
         try:
             with plan:
-                walk = self.walker.run(placed, numbers)
-                outs = _finished(walk)
+                for i, some in names.items():
+                    positions[i] = [Position(n, plan[n].slot, "i") for n in some]
+                known = {**numbers, **{i: like(numbers[i], p) for i, p in positions.items()}}
+                outs = _finished(self.walker.run(placed, known))
         except _Asks:
             self.eager.add(key)
             return
         while len(self.recorded) >= KEPT:
-            self._drop(next(iter(self.recorded)))
-        tensors = [x for x in placed.values() if isinstance(x, Tensor)]
-        self.recorded[key] = (plan, tensors, outs)
-
-    def _drop(self, key: Any) -> None:
-        self.recorded.pop(key)[0].drop()
+            self.recorded.pop(next(iter(self.recorded))).plan.drop()
+        inputs = [x for x in placed.values() if isinstance(x, Tensor)]
+        self.recorded[key] = Recorded(plan, inputs, outs, positions)
 
     def __str__(self) -> str:
         rows = [f"{self.name}:"]

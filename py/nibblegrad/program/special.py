@@ -12,7 +12,7 @@ from .. import ops
 from ..core.errors import FormatError
 from ..core.schema import Info
 from ..tensor import Tensor
-from .arguments import cast
+from .arguments import cast, within
 
 
 def rsub(out: Info, a: Tensor, b: Tensor, alpha: float) -> Any:
@@ -29,6 +29,10 @@ def sum(out: Info, x: Tensor, dim: Any, keepdim: bool) -> Any:
 
 def mean(out: Info, x: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     return ops.mean(cast(x, out.dtype), dim, keepdim)
+
+
+def cumsum(out: Info, x: Tensor, dim: int) -> Any:
+    return ops.cumsum(cast(x, out.dtype), dim)
 
 
 def max_dim(out: Info, x: Tensor, dim: int, keepdim: bool) -> Any:
@@ -114,13 +118,36 @@ def arange_to(out: Info, end: float) -> Any:
     return arange(out, 0, end, 1)
 
 
+def update_cache(out: Info, value: Tensor, cache: Tensor, pos: Any) -> Any:
+    return ops.update_cache(value, cache, within(pos, value.shape[1], cache.shape[1]))
+
+
+def rotary_hf(out: Info, xq: Tensor, xk: Tensor, cos: Tensor, sin: Tensor, pos: Any) -> Any:
+    pos = within(pos, xq.shape[1], cos.shape[0])
+    return ops.apply_rotary_emb_hf(xq, xk, cos, sin, pos)
+
+
 def sdpa_with_kv_cache(
-    out: Info, q: Tensor, k: Tensor, v: Tensor, key_cache: Tensor, value_cache: Tensor,
-    start_pos: Any, mask: Any, dropout: float | None, causal: bool | None, scale: float | None,
+    out: Info, q: Tensor, k: Tensor, v: Tensor, keys: Tensor, values: Tensor, pos: Any,
+    mask: Any, dropout: float | None, causal: bool | None, scale: float | None,
 ) -> Any:  # fmt: skip
     """A delegate that leaves `causal` out means causal."""
-    return ops.sdpa_with_kv_cache(q, k, v, key_cache, value_cache, start_pos, q.shape[1], mask,
-                                  dropout or 0.0, causal is not False, scale)  # fmt: skip
+    n = q.shape[1]
+    pos = within(pos, n, keys.shape[1])
+    return ops.sdpa_with_kv_cache(q, k, v, keys, values, pos, n, mask, dropout or 0.0,
+                                  causal is not False, scale)  # fmt: skip
+
+
+def custom_sdpa(
+    out: Info, q: Tensor, keys: Tensor, values: Tensor, pos: Any, mask: Any,
+    dropout: float | None, causal: bool | None, scale: float | None,
+) -> Any:  # fmt: skip
+    """Attention over caches that update_cache has written."""
+    if mask is not None or dropout:
+        raise FormatError(f"only without mask and dropout, got mask {mask}, dropout {dropout}")
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    pos = within(pos, q.shape[1], keys.shape[1])
+    return ops.attention(q, keys, values, scale, pos, causal is not False)[0]
 
 
 def choose_qparams(

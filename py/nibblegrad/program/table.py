@@ -1,7 +1,7 @@
 """Which operator of the catalogue answers to which of a program's names. A line: the name, its
 overloads (delegates and ExecuTorch's kernels have the same arguments), the operator, and how each
 argument is read (arguments.READ). A `:` in front marks a function of special.py; `!t` is written
-in place."""
+in place, `@i` may move from replay to replay."""
 
 TABLE = """
 aten.add             Tensor,out,Scalar,Scalar_out             add            p p n
@@ -80,6 +80,9 @@ aten.argmax          default,out                              argmax         t i
 aten.argmin          default,out                              argmin         t i? b
 aten.max             dim,dim_max                              :max_dim       t i b
 aten.min             dim,dim_min                              :min_dim       t i b
+aten.sort            values,default                           sort           t i b
+aten.topk            values,default                           topk           t i i b b
+aten.cumsum          out,default                              :cumsum        t i -
 aten.native_layer_norm   default,out          native_layer_norm    t is t? t? n?
 aten.native_group_norm   default,out          native_group_norm    t t? t? i i i i n?
 aten._native_batch_norm_legit_no_training  default,out  native_batch_norm_legit_no_training \
@@ -153,13 +156,15 @@ aten.grid_sampler_2d default,out              grid_sampler_2d t t i i b
 et_vk.grid_priors    default,out              grid_priors     t i f
 et_vk.rms_norm       default,out              rms_norm        t t f
 et_vk.apply_rotary_emb     default,out        apply_rotary_emb     t t t t
-et_vk.apply_rotary_emb_hf  default,out        apply_rotary_emb_hf  t t t t i
+et_vk.apply_rotary_emb_hf  default,out        :rotary_hf  t t t t @i
 et_vk.apply_rotary_emb_interleaved  default,out  apply_rotary_emb_interleaved  t t
 et_vk.sdpa           default,out              sdpa            t t t t? f?
-sdpa_with_kv_cache   default                  :sdpa_with_kv_cache  t t t !t !t i - t? f? b? f?
-llama.sdpa_with_kv_cache   default,out        :sdpa_with_kv_cache  t t t !t !t i - t? f? b? f?
-update_cache         default                  update_cache    t !t i
-llama.update_cache   default,out              update_cache    t !t i
+sdpa_with_kv_cache   default                  :sdpa_with_kv_cache  t t t !t !t @i - t? f? b? f?
+llama.sdpa_with_kv_cache   default,out        :sdpa_with_kv_cache  t t t !t !t @i - t? f? b? f?
+custom_sdpa          default                  :custom_sdpa    t t t @i t? f? b? f?
+llama.custom_sdpa    default,out              :custom_sdpa    t t t @i t? f? b? f?
+update_cache         default                  :update_cache   t !t @i
+llama.update_cache   default,out              :update_cache   t !t @i
 et_vk.prepack        default                  :same           t
 et_vk.linear_q4gsw   default,out              linear_q4gsw    t t t i t?
 et_vk.linear_q4gsw_backward  default,out      linear_q4gsw_backward  t t t i

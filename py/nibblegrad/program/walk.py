@@ -53,6 +53,22 @@ class Walker:
                 found.update(step.args[at] for at in self.delegates[step.delegate].reads)
         return {i for i in found if isinstance(self.plan.values[i], Declared)}
 
+    def moving(self) -> set[int]:
+        """Of the asked, those that delegates only take as positions."""
+        found, other = set(), set()
+        for step in self.chain:
+            if isinstance(step, DelegateCall):
+                delegate = self.delegates[step.delegate]
+                for at in delegate.reads:
+                    (found if at in delegate.moving else other).add(step.args[at])
+            elif isinstance(step, JumpFalse):
+                other.add(step.condition)
+            elif isinstance(step, Kernel) and step.op == READ:
+                other.add(step.args[0])
+            elif isinstance(step, Move):
+                other.update((step.source, step.target))
+        return found - other
+
     async def load(self, constants: Constants) -> None:
         """Constants, and buffers: with their first values, or zeros where they start undefined."""
         for i, value in self._values:
