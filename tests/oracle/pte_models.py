@@ -324,10 +324,11 @@ def kv_cache():
         y = torch.ops.llama.custom_sdpa(q, m.keys, m.values, at, None, 0.0, True)
         return m.o(y.view(1, n, 32))
 
-    linears = {name: nn.Linear(32, n, bias=False) for name, n in zip("qkvo", (32, 16, 16, 32))}
+    widths = {"q": 32, "k": 16, "v": 16, "o": 32}
+    linears = {name: nn.Linear(32, n, bias=False) for name, n in widths.items()}
     caches = {name: torch.zeros(1, 16, 2, 8) for name in ("keys", "values")}
     module = Fn(fn, buffers=tuple(caches), **linears, **caches)
-    steps = [(0, 5), (5, 1), (6, 1), (7, 3)]
+    steps = [(0, 8), (8, 1), (9, 1), (10, 3)]
     sets = [(torch.tensor([at]), torch.randn(1, n, 32)) for at, n in steps]
     dynamic = ((None, {1: Dim("n", min=1, max=8)}),)
     return one(module, *sets, dynamic=dynamic)

@@ -9,6 +9,8 @@ from pte_files import DATA, RAW, rebuilt, tables, thawed
 
 import nibblegrad as ng
 from nibblegrad.program.bindings import bindings
+from nibblegrad.program.delegate import POSITION
+from nibblegrad.program.host_ops import HOST
 
 
 def run(work):
@@ -59,6 +61,60 @@ def test_plans_kept_are_few():
         called(model, "forward", [np.ones((n, 6), np.float32)])
     assert [*model.methods["forward"].recorded][-1][0] == ((12, 6),)
     assert len(model.methods["forward"].recorded) == 8
+
+
+def test_positions_move_within_one_plan():
+    model = load("kv_cache")
+    for method, inputs, wanted in cases("kv_cache"):
+        np.testing.assert_allclose(called(model, method, inputs)[0], wanted[0], atol=1e-6)
+    forward = model.methods["forward"]
+    assert sorted(key[0][1] for key in forward.recorded) == [(1, 1, 32), (1, 3, 32), (1, 8, 32)]
+    with pytest.raises(ng.ShapeError, match=r"position must be in 0 \.\. 15, got 16"):
+        called(model, "forward", [np.array([16]), np.ones((1, 1, 32), np.float32)])
+    with pytest.raises(ng.ShapeError, match=r"position must be in 0 \.\. 15, got -1"):
+        called(model, "forward", [[-1], np.ones((1, 1, 32), np.float32)])
+
+
+def test_state_lives_on_and_belongs_to_one_model():
+    first, second = load("state"), load("state")
+    x = [np.ones(4, np.float32)]
+    once, twice = called(first, "forward", x)[0], called(first, "forward", x)[0]
+    np.testing.assert_array_equal(twice - once, 2 * np.ones(4))
+    np.testing.assert_array_equal(called(second, "forward", x)[0], once)
+
+
+def test_a_condition_on_the_device_is_read_back(tmp_path):
+    """The flag becomes a result of the program: no plan can hold the jump."""
+
+    def change(root):
+        plan = root["execution_plan"][0]
+        flag, x = plan["inputs"][1], plan["inputs"][0]
+        plan["operators"].append({"is": "Operator", "name": "aten::ne", "overload": "Scalar_out"})
+        zero = len(plan["values"])
+        plan["values"].append({"is": "EValue", "val": {"is": "Int", "int_val": 5}})
+        made = thawed(plan["values"][flag])
+        plan["values"].append(made)
+        for chain in plan["chains"]:
+            for step in chain["instructions"]:
+                args = step["instr_args"]
+                if args["is"] == "JumpFalseCall":
+                    args["destination_instruction"] += 1
+                    args["cond_value_index"] = (
+                        zero + 1 if args["cond_value_index"] == flag else args["cond_value_index"]
+                    )
+            call = {"is": "KernelCall", "op_index": len(plan["operators"]) - 1}
+            call["args"] = [flag, zero, zero + 1, zero + 1]
+            chain["instructions"].insert(0, {"is": "Instruction", "instr_args": call})
+        for i in (flag, zero + 1):
+            tensor = plan["values"][i]["val"]
+            tensor["scalar_type"] = 3 if i == flag else 11
+        assert x != flag
+
+    model = run(changed("branch", change, tmp_path))
+    x = np.ones((2, 3), np.float32)
+    np.testing.assert_allclose(called(model, "forward", [x, 4])[0], x * 2 + 0.5)
+    np.testing.assert_allclose(called(model, "forward", [x, 5])[0], x - 0.5)
+    assert not model.methods["forward"].recorded
 
 
 def test_outputs_outlive_the_next_call():
@@ -147,3 +203,10 @@ def test_every_binding_reads_its_arguments():
     for name, binding in bindings().items():
         assert set(binding.kinds) <= READ.keys() | {"-", "..."}, name
         assert binding.operator[0] != ":" or hasattr(special, binding.operator[1:]), name
+
+
+def test_every_name_that_upstream_registers_is_bound():
+    registered = (DATA.parent / "webgpu_operators.txt").read_text().split()
+    assert len(set(registered)) == 131
+    known = bindings().keys() | HOST.keys() | {POSITION}
+    assert not [n for n in registered if n not in known and f"{n}.default" not in known]

@@ -77,8 +77,9 @@ def run(binding: Binding, values: list[Any], declared: list[Info | None]) -> lis
         return [_as_declared(x, info) for x, info in zip(found, declared, strict=False)]
     except NibblegradError as error:
         raise type(error)(f"{binding.name}: {error}") from None
-    except OverflowError as error:
-        raise FormatError(f"{binding.name}: {error}") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # arguments that no exporter writes: too few dims, a number too large
+        raise FormatError(f"{binding.name}: {error}") from error
 
 
 def _as_declared(x: Tensor, info: Info | None) -> Tensor:

@@ -101,7 +101,8 @@ class Delegate:
             if step.call.name != PREPACK:
                 found.update(step.call.outputs)
             if step.binding:
-                found.update(step.call.args[i] for i in step.binding.mutates)
+                at = step.binding.mutates
+                found.update(i for k, i in enumerate(step.call.args) if k in at)
         return found
 
     def carry(self, n_outputs: int) -> None:

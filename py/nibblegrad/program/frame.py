@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import ops
+from ..core.errors import FormatError
 from ..tensor import Tensor
 
 
@@ -17,14 +18,15 @@ class Frame:
         self._kept = {id(t._view.storage) for t in state.values()}
 
     def __getitem__(self, i: int) -> Any:
+        if i not in self.values:
+            raise FormatError(f"value {i} is read before anything has written it")
         return self.values[i]
-
-    def __contains__(self, i: int) -> bool:
-        return i in self.values
 
     def put(self, i: int, x: Any) -> None:
         """Value i becomes x."""
         mine = self.state.get(i)
+        if mine is not None and not isinstance(x, Tensor):
+            raise FormatError(f"value {i} is a buffer, and becomes a {type(x).__name__}")
         if mine is None or x._view.storage is mine._view.storage:
             self.values[i] = x
         else:

@@ -38,7 +38,8 @@ LIMIT = 2**31
 
 def compute(name: str, values: list[Any]) -> Any:
     """The result, on Python's numbers; FormatError for what has none."""
-    numbers = [v for v in values if not isinstance(v, Tensor)]
+    of_tensor = name.rpartition(":")[2].startswith(("sym_size", "sym_numel"))
+    numbers = values[1:] if of_tensor and isinstance(values[0], Tensor) else values
     if not all(isinstance(v, (bool, int, float)) for v in numbers):
         raise FormatError(f"{name}: numbers are needed, got {values!s:.60}")
     # an integral float is a whole number: scalars are shared by Python's equality

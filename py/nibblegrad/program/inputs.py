@@ -15,7 +15,7 @@ from ..io.pte_tables import Tensor as Declared
 from ..tensor import Tensor
 from ..tensor.tensor import empty
 from ..tensor.values import code, flatten, nest, numpy_type, shape_of, values
-from .arguments import kind
+from .arguments import NUMBERS, kind
 
 
 @dataclass
@@ -60,6 +60,13 @@ def given(value: Any, declared: Declared, who: str) -> Given:
         found = Given(shape, to, _packed(list(flatten(value, shape)), to, who), None)
     _check(found.shape, declared, who)
     return found
+
+
+def plain(value: Any, who: str) -> Any:
+    """A number where the program takes no tensor; DTypeError."""
+    if not isinstance(value, NUMBERS):
+        raise DTypeError(f"{who} must be a number, got {type(value).__name__}")
+    return value
 
 
 def _check(shape: Shape, declared: Declared, who: str) -> None:

@@ -13,7 +13,7 @@ from ..io.pte_tables import Tensor as Declared
 from ..tensor import Plan, Tensor, no_grad, record
 from ..tensor.tensor import default_device
 from .arguments import Position, check, flat, like
-from .inputs import Given, given
+from .inputs import Given, given, plain
 from .walk import Walker
 
 KEPT = 8  # plans of different shapes kept at once
@@ -58,7 +58,8 @@ class Method:
         values: dict[int, Any] = {}
         for at, (i, x) in enumerate(zip(wanted, inputs, strict=True)):
             who, declared = f"{self.name}: input {at}", self.plan.values[i]
-            values[i] = given(x, declared, who) if isinstance(declared, Declared) else x
+            is_tensor = isinstance(declared, Declared)
+            values[i] = given(x, declared, who) if is_tensor else plain(x, who)
         numbers = {i: await values[i].numbers() for i in self.asked}
         with no_grad():
             return await self._run(values, numbers)

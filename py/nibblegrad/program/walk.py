@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from math import prod
 from typing import Any
 
 from .. import ops
@@ -19,7 +20,7 @@ from .frame import Frame
 from .host_ops import HOST, compute
 
 READ = "aten::_local_scalar_dense"
-STEPS = 1 << 17  # a loop that goes on longer has lost its end
+STEPS, MOST = 1 << 14, 1 << 17  # a loop that goes on longer has lost its end
 Numbers = dict[int, Any]  # what the host knows of tensors, by value
 
 
@@ -104,7 +105,8 @@ class Walker:
     def _touched(self, step: Any) -> tuple[list[int], list[int]]:
         if isinstance(step, Kernel):
             binding = find(step.op)
-            mutated = [step.inputs[i] for i in binding.mutates] if binding else []
+            at = binding.mutates if binding else ()
+            mutated = [i for k, i in enumerate(step.inputs) if k in at]
             return self._flat(step.inputs), [*step.outputs, *mutated]
         if isinstance(step, DelegateCall):
             n = len(self.delegates[step.delegate].graph.inputs)
@@ -127,7 +129,8 @@ class Walker:
         for i, x in inputs.items():
             frame.put(i, x)
         at = 0
-        for _ in range(STEPS):
+        limit = self._limit()
+        for _ in range(limit):
             if at >= len(self.chain):
                 return [frame[i] for i in self.plan.outputs]
             step = self.chain[at]
@@ -137,7 +140,12 @@ class Walker:
                     at = step.to
             else:
                 yield from self._step(step, frame, numbers)
-        raise FormatError(f"pte {self.plan.name}: {STEPS} instructions, and no end of a loop")
+        raise FormatError(f"pte {self.plan.name}: {limit} instructions, and no end of a loop")
+
+    def _limit(self) -> int:
+        """Steps at most: loops go over rows, and there are no more rows than elements."""
+        sizes = [prod(v.shape) for v in self.plan.values if isinstance(v, Declared)]
+        return min(max(STEPS, len(self.chain) * max(sizes, default=0)), MOST)
 
     def _step(self, step: Any, frame: Frame, numbers: Numbers) -> Generator[Tensor, Any, None]:
         if isinstance(step, Move):
