@@ -30,7 +30,7 @@ def leaves(x, path=()):
 
 def change(root, rng):
     """One value becomes another, one list loses, gains or reorders its entries."""
-    path = rng.choice([p for p in leaves(root) if "execution_plan" in p])
+    path = rng.choice([p for p in leaves(root) if "execution_plan" in p] or [("version",)])
     holder = root
     for key in path[:-1]:
         holder = holder[key]

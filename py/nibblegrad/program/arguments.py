@@ -113,12 +113,12 @@ READ |= {f"{k}s": _several(f) for k, f in READ.items()}
 READ |= {"is?": _optional(READ["is"]), "fs?": _optional(READ["fs"]), "!t": tensor_of}
 READ["t?s"] = _several(READ["t?"])
 READ["@i"] = lambda value: value if isinstance(value, Sym) else whole(value)
-READ["p"] = lambda value: value
+READ["p"] = READ["tn"] = lambda value: value
 
 
 def decode(kinds: Sequence[str], values: Sequence[Any]) -> list[Any]:
-    """The values by their kinds: one of READ's names, `p` (tensors and numbers brought to one
-    dtype), `-` (dropped), a last `...` (all further ones dropped)."""
+    """The values by their kinds: one of READ's names (`tn` is a tensor or a number, `p` those of a
+    call brought to one dtype), `-` (dropped), a last `...` (all further ones dropped)."""
     rest = kinds[-1:] == ("...",)
     kinds = kinds[:-1] if rest else kinds
     if len(values) < len(kinds) or (len(values) > len(kinds) and not rest):

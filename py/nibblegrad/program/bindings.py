@@ -13,7 +13,7 @@ from ..core.errors import FormatError, NibblegradError, ShapeError
 from ..core.schema import Info
 from ..ops.op import CATALOGUE
 from ..tensor import Tensor
-from . import special
+from . import composed, special
 from .arguments import cast, decode
 from .table import MORE, TABLE
 
@@ -36,7 +36,8 @@ class Binding:
     def function(self) -> Any:
         """What to call, or None while the catalogue lacks it."""
         if self.operator.startswith(":"):
-            return getattr(special, self.operator[1:])
+            name = self.operator[1:]
+            return getattr(special, name, None) or getattr(composed, name)
         if self.operator in CATALOGUE:
             return CATALOGUE[self.operator]
         found = getattr(ops, self.operator, None)

@@ -28,10 +28,10 @@ Progress = Callable[[int, int], None]
 class Constants:
     """Loads each part of the file once: equal weights share their bytes."""
 
-    def __init__(self, dev: Any, source: Any, progress: Progress | None):
+    def __init__(self, dev: Any, source: Any, progress: Progress | None, total: int):
         self.dev, self.source = dev, source
         self.report = progress or (lambda loaded, total: None)
-        self.done = self.total = 0
+        self.done, self.total = 0, total
         self._known: dict[Any, Tensor] = {}
 
     async def load(self, span: Span, dtype: str, shape: tuple[int, ...], what: str) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from .. import ops
 from ..core.errors import FormatError
 from ..core.launch import Sym
 from ..core.schema import Info
+from ..io.flatbuffer import Span
 from ..io.vkgraph_tables import Call, Graph, SymInt, ValueList
 from ..io.vkgraph_tables import Tensor as Declared
 from ..tensor import Tensor
@@ -75,6 +77,12 @@ class Delegate:
             Info(v.shape, kind(v.dtype, self.who)) if isinstance(v, Declared) else None
             for v in found
         ]
+
+    def spans(self) -> Iterator[Span]:
+        """The parts of the file that its constants are."""
+        for value in self.graph.values:
+            if isinstance(value, Declared) and value.constant is not None:
+                yield self.graph.constants[value.constant].data
 
     async def load(self, constants: Constants) -> None:
         """Constants to the device; what is written in place gets bytes of its own."""

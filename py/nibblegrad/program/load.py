@@ -34,7 +34,8 @@ async def load_pte(where: str, *, progress: Progress | None = None) -> Model:
     program = await _parsed(source, 0, source.size, lambda b: pte.parse(b, source.size))
     walkers = [await _walker(source, program, plan) for plan in program.plans.values()]
     refuse_unknown("pte", (name for w in walkers for name in w.names()))
-    constants = Constants(dev, source, progress)
+    total = sum(span.nbytes for span in {s for w in walkers for s in w.spans()})
+    constants = Constants(dev, source, progress, total)
     with no_grad():
         for walker in walkers:
             _carry(walker)

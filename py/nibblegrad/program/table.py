@@ -63,6 +63,7 @@ aten.tan             default,out                              tan            t
 aten.tanh            default,out                              tanh           t
 aten.trunc           default,out                              trunc          t
 aten.clamp           default,out                              clamp          t n? n?
+aten.clamp           Tensor,Tensor_out                        :clamp_tensor  t t? t?
 aten.elu             default,out                              elu            t f f f
 aten.gelu            default,out                              gelu           t s
 aten.hardshrink      default,out                              hardshrink     t f
@@ -78,6 +79,15 @@ aten.amax            default,out                              amax           t i
 aten.amin            default,out                              amin           t is b
 aten.argmax          default,out                              argmax         t i? b
 aten.argmin          default,out                              argmin         t i? b
+aten.any             dim,out                                  :any           t i b
+aten.any             dims,dims_out                            :any           t is? b
+aten.any             default,all_out                          :any           t
+aten.all             dim,out                                  :all           t i b
+aten.all             dims,dims_out                            :all           t is? b
+aten.all             default,all_out                          :all           t
+aten.var             correction,correction_out                :var           t is? n? b
+aten.max             default,unary_out                        amax           t
+aten.min             default,unary_out                        amin           t
 aten.max             dim,dim_max                              :max_dim       t i b
 aten.min             dim,dim_min                              :min_dim       t i b
 aten.sort            values,default                           sort           t i b
@@ -96,6 +106,8 @@ aten.gather          default,out                              gather         t i
 aten.index_select    default,out                              index_select   t i t
 aten.index           Tensor,Tensor_out                        :index         t t?s
 aten.embedding       default,out                              embedding      t t - - -
+aten.masked_fill     Scalar,Scalar_out,Tensor,Tensor_out      :masked_fill   t t tn
+aten.stack           default,out                              :stack         ts i
 aten.cat             default,out                              :cat           ts i
 aten.split_with_sizes_copy  default,out                       split_with_sizes  t is i
 aten.split_copy      Tensor,Tensor_out                        split          t i i
@@ -176,6 +188,8 @@ et_vk.embedding_q4gsw  default,out            embedding_q4gsw t t i t b
 et_vk.linear_qcs4w   default,out              linear_qcs4w    t t t
 torchao.choose_qparams_affine  default        :choose_qparams  t s is - i i n? - - b
 et_vk.linear_dq8ca_q4gsw  default,out         linear_dq8ca_q4gsw  t t t t t t i t?
+aten._weight_int8pack_mm  default             :weight_int8pack_mm  t t t
+quantized_decomposed.dequantize_per_channel  default,out  :dequantize_per_channel  t t t? i ...
 et_vk.linear_q8ta_q8csw   default,out         linear_q8ta_q8csw   t f i t t t t?
 et_vk.q8ta_linear         default,out         q8ta_linear     t f i t t t f i t? s
 et_vk.q8ta_linear_gemv    default,out         q8ta_linear_gemv  t f i t t t f i t? s

@@ -9,6 +9,7 @@ from typing import Any
 from .. import ops
 from ..core.errors import FormatError
 from ..core.schema import Info
+from ..io.flatbuffer import Span
 from ..io.pte_tables import DelegateCall, Free, IntList, JumpFalse, Kernel, Move, Plan, TensorList
 from ..io.pte_tables import Tensor as Declared
 from ..tensor import Tensor, zeros
@@ -69,6 +70,14 @@ class Walker:
             elif isinstance(step, Move):
                 other.update((step.source, step.target))
         return found - other
+
+    def spans(self) -> Iterator[Span]:
+        """The parts of the file that are constants or first values."""
+        for value in self.plan.values:
+            if isinstance(value, Declared) and value.data is not None:
+                yield value.data
+        for delegate in self.delegates:
+            yield from delegate.spans()
 
     async def load(self, constants: Constants) -> None:
         """Constants, and buffers: with their first values, or zeros where they start undefined."""
