@@ -1,12 +1,11 @@
-"""The recorded calls of the .pte fixtures, and which of them wait for operators."""
+"""The recorded calls of the .pte fixtures, and how near torch's answers are."""
 
 import numpy as np
 from pte_files import DATA, RAW
 
-WAITING = {  # their operators are not in the catalogue yet
-    "cnn", "cnn_batch", "portable", "vulkan_cnn", "vulkan_cnn_batch",
-}  # fmt: skip
-NAMES = sorted(RAW.keys() - WAITING)
+NAMES = sorted(RAW)
+# the exporter leaves out the rounding of activations to 8 bits that torch's answer has
+ROUNDED = {"vulkan_cnn_batch": 2e-3}
 
 
 def cases(name):

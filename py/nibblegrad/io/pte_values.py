@@ -180,7 +180,8 @@ class Values:
         found = self.values[last]
         many = isinstance(found, TensorList)
         members = tuple(i for i in found.ids if i is not None) if many else (last,)
-        if args[-2:-1] == (last,):
+        before = self.values[args[-2]] if len(args) > 1 else None
+        if args[-2:-1] == (last,) or (many and before == found):
             return args[:-2], members
         n = len(members)
         if many and args[-1 - n : -1] == members:
