@@ -21,6 +21,8 @@ from torch_spatial import (  # noqa: E402
     conv_with_clamp,
     convolution,
     max_pool2d_with_indices,
+    upsample_bilinear2d,
+    upsample_nearest2d,
 )
 
 F = torch.nn.functional
@@ -164,3 +166,78 @@ def test_pooling_of_empty_batches():
           lambda x: aten.max_pool2d_with_indices(x, [2, 2]), [x])  # fmt: skip
     agree(lambda x: ops.adaptive_avg_pool2d(x, (1, 2)),
           lambda x: aten._adaptive_avg_pool2d(x, [1, 2]), [x])  # fmt: skip
+
+
+def random_resizing(seed: int) -> tuple[np.ndarray, Any, Any]:
+    """Planes, and a size or factors; some just off 1, where torch's rounding shows."""
+    rng = np.random.default_rng([seed, 7])
+    x = rand(*drawn(rng, 1, 3, 2), *drawn(rng, 1, 40 if seed % 5 == 0 else 9, 2), seed=seed)
+    if seed % 2:
+        return x, drawn(rng, 1, 15, 2), None
+    low = [1 / n for n in x.shape[2:]]
+    factors = [float(rng.choice([1.0, 1.1, 1.6, 2.0, 2.1, 3.0, 0.5, 1 / 3])) for _ in low]
+    return x, None, tuple(max(f, n + 1e-9) for f, n in zip(factors, low, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_upsample_nearest2d(seed: int):
+    x, size, factors = random_resizing(seed)
+    agree(lambda x: ops.upsample_nearest2d(x, size, factors),
+          lambda x: upsample_nearest2d(x, size, factors), [x])  # fmt: skip
+
+
+@pytest.mark.parametrize("aligned", [False, True])
+@pytest.mark.parametrize("seed", DRAWS)
+def test_upsample_bilinear2d(seed: int, aligned: bool):
+    x, size, factors = random_resizing(seed)
+    agree(lambda x: ops.upsample_bilinear2d(x, size, aligned, factors),
+          lambda x: upsample_bilinear2d(x, size, aligned, factors), [x])  # fmt: skip
+
+
+@pytest.mark.parametrize("aligned", [False, True])
+@pytest.mark.parametrize("padding", [0, 1, 2])
+@pytest.mark.parametrize("mode", [0, 1])
+def test_grid_sampler_2d(mode: int, padding: int, aligned: bool):
+    for seed in range(6):
+        rng = np.random.default_rng([seed, mode, padding, aligned])
+        n, c, *sizes = drawn(rng, 1, 3, 2) + drawn(rng, 1, 7, 4)
+        grid = rand(n, *sizes[2:], 2, seed=seed) * np.float32(1.5)
+        agree(lambda x, g: ops.grid_sampler_2d(x, g, mode, padding, aligned),
+              lambda x, g: aten.grid_sampler_2d(x, g, mode, padding, aligned),
+              [rand(n, c, *sizes[:2], seed=seed), grid])  # fmt: skip
+
+
+def test_a_grid_that_points_nowhere():
+    """NaN and infinite coordinates, and those at the very edge."""
+    odd = [np.nan, np.inf, -np.inf, 1.0, -1.0, 1e30, 0.0, 0.25]
+    grid = np.array([[x, y] for x in odd for y in odd], np.float32).reshape(1, 8, 8, 2)
+    x = rand(1, 2, 4, 5)
+    for mode in (0, 1):
+        for padding in (0, 1):  # what is mirrored of infinity torch leaves to chance
+            how = {"interpolation_mode": mode, "padding_mode": padding, "align_corners": True}
+            with np.errstate(all="ignore"):
+                ours_ = ops.CATALOGUE["grid_sampler_2d"].body(x, grid, **how)
+            want = aten.grid_sampler_2d(torch.from_numpy(x), torch.from_numpy(grid), mode, padding,
+                                        True)  # fmt: skip
+            np.testing.assert_allclose(ours_, want.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_grid_priors():
+    async def run(shape: tuple, stride: int, offset: float) -> Any:
+        set_default_device(HostDevice())
+        return await ops.grid_priors(ng.zeros(shape), stride, offset).numpy()
+
+    for (h, w), stride, offset in (((8, 10), 8, 0.5), ((4, 4), 16, 0), ((5, 7), 4, 0.25)):
+        y, x = torch.meshgrid(torch.arange(h), torch.arange(w), indexing="ij")
+        want = (torch.stack((x.flatten(), y.flatten()), 1) + offset) * stride
+        np.testing.assert_array_equal(asyncio.run(run((1, 3, h, w), stride, offset)), want)
+
+
+def test_resizing_and_sampling_of_empty_batches():
+    x = rand(0, 2, 3, 3)
+    agree(lambda x: ops.upsample_nearest2d(x, (4, 5)),
+          lambda x: upsample_nearest2d(x, (4, 5), None), [x])  # fmt: skip
+    agree(lambda x: ops.upsample_bilinear2d(x, (4, 5), True),
+          lambda x: upsample_bilinear2d(x, (4, 5), True, None), [x])  # fmt: skip
+    agree(lambda x, g: ops.grid_sampler_2d(x, g),
+          lambda x, g: aten.grid_sampler_2d(x, g, 0, 0, False), [x, rand(0, 2, 2, 2)])  # fmt: skip

@@ -66,6 +66,24 @@ def avg_pool2d_grad(g, shape, kernel_size, stride, padding, **how):
     return aten.avg_pool2d_backward(g, like, kernel, stride, many(padding, 2), **how)
 
 
+def upsample_nearest2d(x, output_size, scale_factors):
+    return aten.upsample_nearest2d.vec(x, output_size, scale_factors)
+
+
+def upsample_bilinear2d(x, output_size, align_corners, scale_factors):
+    return aten.upsample_bilinear2d.vec(x, output_size, align_corners, scale_factors)
+
+
+def upsampled_back(forward):
+    """The adjoint of a linear function, from torch's autograd of it."""
+
+    def backward(g, shape, **how):
+        x = torch.zeros(shape, dtype=g.dtype, requires_grad=True)
+        return torch.autograd.grad(forward(x, **how), x, g, create_graph=True)[0]
+
+    return backward
+
+
 SPATIAL = {
     "convolution": convolution,
     "conv_with_clamp": conv_with_clamp,
@@ -77,4 +95,9 @@ SPATIAL = {
         g, torch.zeros(shape, dtype=g.dtype)
     ),
     "max_pool2d_with_indices": lambda x, **how: max_pool2d_with_indices(x, **how)[0],
+    "upsample_nearest2d": upsample_nearest2d,
+    "upsample_nearest2d_grad": upsampled_back(upsample_nearest2d),
+    "upsample_bilinear2d": upsample_bilinear2d,
+    "upsample_bilinear2d_grad": upsampled_back(upsample_bilinear2d),
+    "grid_sampler_2d": aten.grid_sampler_2d,
 }

@@ -61,6 +61,12 @@ from .create import (
     zeros_like,
 )  # fmt: skip
 from .gather import gather, gather_grad, index_grad, index_select
+from .grid_sample import (
+    grid_priors,
+    grid_sampler_2d,
+    grid_sampler_2d_grad_grid,
+    grid_sampler_2d_grad_input,
+)  # fmt: skip
 from .index import embedding, embedding_q4gsw, index_add
 from .int8 import (
     dequantize_per_tensor,
@@ -123,6 +129,12 @@ from .quant import (
 from .random import dropout, uniform
 from .reduce import expand, sum_all, sum_squares, sum_to
 from .reduce_dims import amax, amin, argmax, argmin, mean, sum_
+from .resize import (
+    upsample_bilinear2d,
+    upsample_bilinear2d_grad,
+    upsample_nearest2d,
+    upsample_nearest2d_grad,
+)  # fmt: skip
 from .rotary import (
     apply_rotary_emb,
     apply_rotary_emb_hf,

@@ -162,5 +162,5 @@ def routes(made: Op, given: Any) -> None:
         small = d.caps.software or d.caps.max_invocations < 256 or sizes(d)[1] < 32
         return None if small else launch(d, 1, 64, 64)
 
-    made.kernel("conv/tile")(lambda d: launch(d, 64, 4, 4) if sizes(d)[1] >= 4 else None)
+    made.kernel("conv/tile")(lambda d: launch(d, 64, 4, 4) if sizes(d)[1] >= 2 else None)
     made.kernel("conv/naive")(lambda d: launch(d, 64, 1, 1))

@@ -160,6 +160,7 @@ MORE = """
 aten.convolution     default,out              convolution     t t t? is is is b is i
 et_vk.conv_with_clamp  default,out            conv_with_clamp t t t? is is is b is i n? n?
 aten.avg_pool2d      default,out              avg_pool2d      t is is is b b i?
+aten._adaptive_avg_pool2d  default,out        _adaptive_avg_pool2d  t is
 aten.max_pool2d_with_indices  default,out     max_pool2d_with_indices  t is is is is b
 aten.max_pool2d      default                  max_pool2d      t is is is is b
 aten.upsample_nearest2d   vec,vec_out         upsample_nearest2d   t is? fs?
