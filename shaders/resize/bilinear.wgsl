@@ -7,7 +7,8 @@ fn tap(o: vec2i) -> Tap {
   at = select(at, vec2f(o), params.size == params.out);
   let first = min(vec2i(at), params.size - 1);
   let weight = clamp(at - vec2f(first), vec2f(), vec2f(1.0));
-  return Tap(first, min(first + 1, params.size - 1), weight);
+  let second = select(min(first + 1, params.size - 1), first, params.size == params.out);
+  return Tap(first, second, weight);
 }
 
 fn blend(a: f32, b: f32, weight: f32) -> f32 { return a * (1.0 - weight) + b * weight; }

@@ -301,5 +301,5 @@ def _mixed(rng: np.random.Generator, plain: np.ndarray, odd: Any) -> np.ndarray:
 TAME = {  # no special values; a convolution's padding is zeros, which infinite weights would show
     "v", "total", "scales", "weight_scales", "variance",
     "convolution.weight", "conv_with_clamp.weight", "convolution_grad_weight.g",
-    "convolution_grad_weight.x",
+    "convolution_grad_weight.x", "grid_sampler_2d.grid",
 }  # fmt: skip

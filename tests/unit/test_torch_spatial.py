@@ -183,7 +183,7 @@ def random_resizing(seed: int) -> tuple[np.ndarray, Any, Any]:
 def test_upsample_nearest2d(seed: int):
     x, size, factors = random_resizing(seed)
     agree(lambda x: ops.upsample_nearest2d(x, size, factors),
-          lambda x: upsample_nearest2d(x, size, factors), [x])  # fmt: skip
+          lambda x: aten.upsample_nearest2d.vec(x, size, factors), [x])  # fmt: skip
 
 
 @pytest.mark.parametrize("aligned", [False, True])

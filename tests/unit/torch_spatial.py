@@ -67,11 +67,20 @@ def avg_pool2d_grad(g, shape, kernel_size, stride, padding, **how):
 
 
 def upsample_nearest2d(x, output_size, scale_factors):
-    return aten.upsample_nearest2d.vec(x, output_size, scale_factors)
+    """Which elements f32 picks, whatever x's width: rounding decides at an exact multiple."""
+    h, w = x.shape[2:]
+    places = torch.arange(h * w, dtype=torch.float32).reshape(1, 1, h, w)
+    at = aten.upsample_nearest2d.vec(places, output_size, scale_factors)[0, 0].long()
+    return x.flatten(2)[:, :, at]
 
 
 def upsample_bilinear2d(x, output_size, align_corners, scale_factors):
     return aten.upsample_bilinear2d.vec(x, output_size, align_corners, scale_factors)
+
+
+def grid_priors(x, stride, offset):
+    y, x = torch.meshgrid(*map(torch.arange, x.shape[-2:]), indexing="ij")
+    return (torch.stack((x.flatten(), y.flatten()), 1) + offset) * stride
 
 
 def upsampled_back(forward):
@@ -99,5 +108,6 @@ SPATIAL = {
     "upsample_nearest2d_grad": upsampled_back(upsample_nearest2d),
     "upsample_bilinear2d": upsample_bilinear2d,
     "upsample_bilinear2d_grad": upsampled_back(upsample_bilinear2d),
+    "grid_priors": grid_priors,
     "grid_sampler_2d": aten.grid_sampler_2d,
 }

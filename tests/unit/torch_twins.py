@@ -137,13 +137,20 @@ NO_TWIN = {
     "uniform": "torch draws other numbers",
     "dropout": "torch draws another mask",
     "sample": "torch draws another token",
+    "max_pool2d_grad": "a part of max pooling's gradient, which is judged whole",
+    "grid_sampler_2d_grad_input": "a part of grid sampling's gradient, which is judged whole",
+    "grid_sampler_2d_grad_grid": "a part of grid sampling's gradient, which is judged whole",
     "attention_grad_q": "a part of attention's gradient, which is judged whole",
     "attention_grad_kv": "a part of attention's gradient, which is judged whole",
     **dict.fromkeys((*RECORDED, "q4gsw_scales", "q4gsw_quantize"), "ExecuTorch's outputs judge it"),
 }
 PARTIALS = partials()
 TWINS = {**TORCH, **ROUGH, **PARTIALS, **FORWARD}
-FINITE = {*PARTIALS, "extreme_grad", "rms_norm_grad", "rms_norm_grad_weight", "adamw_step"}
+FINITE = {
+    *PARTIALS, "extreme_grad", "rms_norm_grad", "rms_norm_grad_weight", "adamw_step",
+    # between two places f32 and float64 may round to either side of one: 0 * infinity, or not
+    "upsample_bilinear2d", "upsample_bilinear2d_grad",
+}  # fmt: skip
 TERMS = {  # how large what cancels is, where |inputs| do not show it
     "rms_norm_grad": lambda g, x, weight, eps: (
         (g * weight) * (x.square().mean(-1, keepdim=True) + eps).rsqrt()

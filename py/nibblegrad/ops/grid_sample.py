@@ -17,7 +17,7 @@ ZEROS, BORDER, REFLECTION = 0, 1, 2
 
 def _checked(who: str, input: Shape, grid: Shape, d: Dims) -> Shape:
     """The samples' shape, or ShapeError."""
-    if len(input) != 4 or not all(input[2:]):
+    if len(input) != 4 or min(input[2:]) < 1 or min(input) < 0:
         raise ShapeError(f"{who}: input must be [n, c, h, w], h and w from 1, got {list(input)}")
     if len(grid) != 4 or grid[3] != 2 or grid[0] != input[0]:
         raise ShapeError(f"{who}: grid must be [{input[0]}, h, w, 2], got {list(grid)}")

@@ -133,6 +133,8 @@ def _(g: Any, out: Any, x: Any, *, output_size: Numbers):
 
 def _adaptive_grad(d: Dims) -> Shape:
     planes("adaptive_avg_pool2d_grad", tuple(d.shape))
+    if 0 in d.b[-2:]:
+        raise ShapeError(f"adaptive_avg_pool2d_grad: g must have h and w from 1, got {list(d.b)}")
     return given_size("adaptive_avg_pool2d_grad", d.b, d.shape, d.b[-2:])
 
 
@@ -264,7 +266,7 @@ max_pool2d_with_indices.cases(
     "s:1x1x1x3", "s:1x5x9", kernel_size=2, stride=1, padding=1, dilation=2
 )
 max_pool2d_grad.cases("1x1x1 i:1x1x1", shape=(1, 2, 2), kernel_size=2)
-max_pool2d_grad.cases("0x1x1 i:0x1x1", shape=(0, 2, 2), kernel_size=2)
+max_pool2d_grad.cases("0x1x1x1 i:0x1x1x1", shape=(0, 1, 2, 2), kernel_size=2)
 adaptive_avg_pool2d.cases("2x3x5x7", "1x1x1x1", "0x2x3x3", "2x8x8", output_size=(3, 2))
 adaptive_avg_pool2d.cases("2x3x5x7", output_size=1)
 adaptive_avg_pool2d.cases("2x3x3x2", output_size=(5, 7))
@@ -272,10 +274,10 @@ adaptive_avg_pool2d.cases("1x1x70001", output_size=(1, 66000))  # products past 
 adaptive_avg_pool2d.cases("s:1x3x3", output_size=(0, 2))
 adaptive_avg_pool2d_grad.cases("2x3x3x2", "2x3x1x1", "2x3x7x9", shape=(2, 3, 5, 7))
 adaptive_avg_pool2d_grad.cases("1x1x66000", shape=(1, 1, 70001))
-adaptive_avg_pool2d_grad.cases("0x1x1", shape=(0, 3, 3))
+adaptive_avg_pool2d_grad.cases("0x2x1x1", shape=(0, 2, 3, 3))
 for made in (avg_pool2d, max_pool2d_with_indices):
     who = made.name
-    made.refuses("5x7", f"{who}: x must be [(n,) c, h, w], h and w from 1, got [5, 7]",
+    made.refuses("5x7", f"{who}: x must be [(n,) c, h, w], only n may be 0, got [5, 7]",
                  kernel_size=2)  # fmt: skip
     made.refuses("1x5x7", f"{who}: kernel_size must be 2 numbers from 1, got [2, 0]",
                  kernel_size=(2, 0))  # fmt: skip

@@ -18,8 +18,8 @@ Sizes = Sequence[int] | None
 
 def _target(who: str, x: Shape, output_size: Sizes, scale_factors: Scales) -> Shape:
     """What x's last two dims become, or ShapeError."""
-    if len(x) != 4 or not all(x[2:]):
-        raise ShapeError(f"{who}: x must be [n, c, h, w], h and w from 1, got {list(x)}")
+    if len(x) != 4 or min(x[1:]) < 1 or x[0] < 0:
+        raise ShapeError(f"{who}: x must be [n, c, h, w], only n may be 0, got {list(x)}")
     given = output_size if scale_factors is None else scale_factors
     if given is None or (output_size is not None and scale_factors is not None):
         raise ShapeError(f"{who}: give either output_size or scale_factors")
@@ -48,7 +48,8 @@ def _steps(planes: Shape, out: Shape, scales: Scales, near: bool, aligned: bool)
 
 def _near(n: int, out: int, step: Any) -> Any:
     """Where the outputs lie along an axis of n: first, second, weight of the second."""
-    at = np.minimum(np.floor(np.arange(out).astype(step.dtype) * step), n - 1).astype(int)
+    exact = np.arange(out, dtype=np.float32) * np.float32(step)  # as the kernel and torch round it
+    at = np.minimum(np.floor(exact), n - 1).astype(int)
     return at, at, np.zeros(out, step.dtype)
 
 
@@ -58,7 +59,8 @@ def _between(n: int, out: int, step: Any, aligned: bool) -> Any:
     at = o * step if aligned else np.maximum((o + half) * step - half, 0)
     at = o if n == out else at
     first = np.minimum(at.astype(int), n - 1)
-    return first, np.minimum(first + 1, n - 1), np.clip(at - first.astype(at.dtype), 0, 1)
+    second = first if n == out else np.minimum(first + 1, n - 1)
+    return first, second, np.clip(at - first.astype(at.dtype), 0, 1)
 
 
 def _spread(g: Any, taps: Any, n: int, near: bool) -> Any:
@@ -197,7 +199,7 @@ for made, back in ((upsample_nearest2d, upsample_nearest2d_grad),
     back.cases("1x2x4x2", shape=(1, 2, 11, 7), scale_factors=(0.4, 1 / 3))
     back.cases("1x1x8x14", shape=(1, 1, 5, 7), scale_factors=(1.6, 2.0))
     who = made.name
-    made.refuses("2x3x4", f"{who}: x must be [n, c, h, w], h and w from 1, got [2, 3, 4]",
+    made.refuses("2x3x4", f"{who}: x must be [n, c, h, w], only n may be 0, got [2, 3, 4]",
                  output_size=(2, 2))  # fmt: skip
     made.refuses("1x1x3x3", f"{who}: give either output_size or scale_factors")
     made.refuses("1x1x3x3", f"{who}: give either output_size or scale_factors",

@@ -83,8 +83,8 @@ def _count(n: int, reach: int, stride: int, padding: int, ceil_mode: bool) -> in
 
 def planes(who: str, x: Shape) -> None:
     """ShapeError unless x is [c, h, w] or [n, c, h, w] with something to see."""
-    if len(x) not in (3, 4) or not all(x[-2:]):
-        raise ShapeError(f"{who}: x must be [(n,) c, h, w], h and w from 1, got {list(x)}")
+    if len(x) not in (3, 4) or min(x[-3:]) < 1 or x[0] < 0:
+        raise ShapeError(f"{who}: x must be [(n,) c, h, w], only n may be 0, got {list(x)}")
 
 
 def given_size(who: str, g: Shape, shape: Sequence[int], out: Pair) -> Shape:
