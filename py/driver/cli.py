@@ -26,7 +26,12 @@ def parse(argv: list[str]) -> argparse.Namespace | None:
 
 def stages(options: argparse.Namespace) -> list[str]:
     """The pinned tools this command needs, as names of files in pins/."""
-    more = {"check": ["check"], "conformance": ["check"], "test": ["check", "torch", "test"]}
+    more = {
+        "check": ["check"],
+        "conformance": ["check"],
+        "docs": ["check"],
+        "test": ["check", "torch", "test"],
+    }
     return ["base", *more.get(options.command, [])]
 
 
@@ -54,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     bench = command("bench", "run tests/bench/*.py in the page; what follows -- names some")
     bench.add_argument("--headed", action="store_true", help="show the browser")
     _conformance(command("conformance", "run upstream's op tests, or a program, in the page"))
+    command("docs", "write docs/ops.md, the table of all operators")
     command("wheel", "build the wheel and print where it is")
     command("sizes", "print the size budgets and what is used")
     return parser
@@ -114,6 +120,7 @@ def _conformance(parser: argparse.ArgumentParser) -> None:
         help="its inputs in/0, in/1, ...; where out/0, ... are there too, they are compared. "
         "METHOD/CALL/in/0 calls a method several times")  # fmt: skip
     add("--out", type=Path, metavar="FILE.npz", help="keep the program's outputs")
+    add("--record", action="store_true", help="keep the counts of a whole run for docs/ops.md")
     add("--headed", action="store_true", help="show the browser")
     add("--json", action="store_true",
         help="stdout is one JSON object with totals and a row a case")  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import program, site, upstream
+from . import docs, program, site, upstream
 from .agree import Agreement, agree
 from .programs import Answer, Job, Runner
 from .say import Mistake, say
@@ -39,6 +39,8 @@ def main(options: argparse.Namespace) -> int:
 
 def check(options: argparse.Namespace) -> None:
     """Refuses what cannot work before anything is started."""
+    if options.record and (options.only or options.list or options.program):
+        raise Mistake("conformance: --record keeps a whole run; leave out what makes it a part")
     if options.program is None:
         if options.inputs or options.out:
             raise Mistake("conformance: --inputs and --out are for a --program; name one")
@@ -126,6 +128,8 @@ def _report(options: argparse.Namespace, adapter: Row, verdicts: list[Row]) -> i
         "skipped": 0,
         "adapter": adapter,
     }
+    if options.record:
+        docs.record(totals, verdicts)
     if options.json:
         print(json.dumps(totals | {"rows": verdicts}))
     else:

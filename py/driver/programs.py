@@ -92,8 +92,8 @@ def _array(file: Any, about: dict[str, Any]) -> Any:
 class Runner:
     """Use as a context manager. A page that is lost is opened anew, without what lost it."""
 
-    def __init__(self, open_session: Callable[[], Session]):
-        self._open_session = open_session
+    def __init__(self, open_session: Callable[[], Session], close: bool = True):
+        self._open_session, self._close = open_session, close
         self._session: Session | None = None
         self._stack = contextlib.ExitStack()
 
@@ -154,7 +154,7 @@ class Runner:
         return [read(answer, out / f"{i}.bin") for i, answer in enumerate(answers)]
 
     def _drop(self) -> None:
-        if self._session:
+        if self._session and self._close:
             self._session.close()
         self._session = None
 

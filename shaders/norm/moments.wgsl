@@ -22,12 +22,17 @@ fn main(@builtin(local_invocation_id) local: vec3u, @builtin(workgroup_id) wid: 
   let count = f32(max(params.terms, 1u));
   var sum = 0.0;
   for (var i = local.x; i < params.terms; i += LANES) { sum += x[at + i]; }
-  let middle = row_sum(sum, local) / count;
+  let near = row_sum(sum, local) / count;
   var squares = 0.0;
+  var left = 0.0;
   for (var i = local.x; i < params.terms; i += LANES) {
-    squares += (x[at + i] - middle) * (x[at + i] - middle);
+    let away = x[at + i] - near;
+    squares += away * away;
+    left += away;
   }
-  let scale = 1.0 / sqrt(row_sum(squares, local) / count + params.eps);
+  let off = row_sum(left, local) / count;  // what a long sum of large terms lost
+  let middle = near + off;
+  let scale = 1.0 / sqrt(row_sum(squares, local) / count - off * off + params.eps);
   if (row >= params.rows) { return; }
   for (var i = local.x; i < params.terms; i += LANES) {
     var value = (x[at + i] - middle) * scale;

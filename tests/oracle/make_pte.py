@@ -64,7 +64,9 @@ def answers(model):
     """Inputs and torch's outputs; a module with state runs its sets in a row, as a page would."""
     arrays = {}
     for method, (module, sets) in model.methods.items():
-        module = copy.deepcopy(module)  # what is exported keeps its first state
+        module = copy.deepcopy(
+            model.judges.get(method, module)
+        )  # what is exported keeps its first state
         for i, inputs in enumerate(sets):
             # upstream's runtime may write into what it is given
             out = module(*[x.clone() if isinstance(x, torch.Tensor) else x for x in inputs])

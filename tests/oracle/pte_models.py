@@ -20,6 +20,7 @@ class Model:
     config: dict = field(default_factory=dict)
     lower: bool = True  # False: no partitioner, so kernel calls only
     strict: bool = False
+    judges: dict = field(default_factory=dict)  # method: the module that answers for it
 
 
 class Fn(nn.Module):

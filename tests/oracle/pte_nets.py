@@ -2,7 +2,7 @@
 
 import torch
 import torch.nn.functional as F
-from pte_models import model, one
+from pte_models import Model, model, one
 from torch import nn
 from torch.export import Dim
 
@@ -203,6 +203,19 @@ def small_cnn():
 
 
 @model
+def vulkan_linear():
+    """VulkanQuantizer's two recipes for linear layers, a method each.
+
+    Its partitioner folds what quantises the activations away, so the weights' recipe answers.
+    """
+    x = torch.randn(3, 24)
+    net = nn.Sequential(nn.Linear(24, 16), nn.ReLU(), nn.Linear(16, 5, bias=False))
+    weights, dynamic = (quantised(net, x, is_dynamic) for is_dynamic in (False, True))
+    pairs = {"weights": (weights, [(x,)]), "dynamic": (dynamic, [(x,)])}
+    return Model(pairs, judges={"dynamic": weights})
+
+
+@model
 def vulkan_cnn():
     """Weights of 8 bits, activations as they are."""
     x = torch.randn(1, 3, 12, 12)
@@ -211,9 +224,10 @@ def vulkan_cnn():
 
 @model
 def vulkan_cnn_batch():
-    """The same with activations quantised while running."""
-    x = torch.randn(3, 3, 12, 12)
-    return one(quantised(small_cnn(), x, is_dynamic=True), (x,))
+    """The recipe that quantises activations too; see vulkan_linear."""
+    net, x = small_cnn(), torch.randn(3, 3, 12, 12)
+    judge = quantised(net, x)
+    return one(quantised(net, x, is_dynamic=True), (x,), judges={"forward": judge})
 
 
 @model
