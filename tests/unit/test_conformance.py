@@ -71,6 +71,7 @@ def options(*argv: str) -> Namespace:
     (["--inputs", "x.npz"], "--inputs and --out are for a --program; name one"),
     (["--program", "x.pte"], "--program needs --inputs FILE.npz"),
     (["--program", "x.pte", "--only", "add"], "--only and --list choose upstream's cases"),
+    (["--record", "--only", "add"], "--record keeps a whole run"),
     (["--program", "no.pte", "--inputs", "no.npz"], "no.pte is not a file"),
 ])  # fmt: skip
 def test_refuses(argv: list[str], message: str):
