@@ -32,7 +32,7 @@ def attention(q, k, v, *, scale: float, pos: int = 0, causal: bool = True):
     """
     k, v = k[:, : pos + q.shape[1]], v[:, : pos + q.shape[1]]  # a cache's rest may be anything
     scores, group = _scores(q, k, pos, scale, causal)
-    peak = scores.max(-1, keepdims=True)
+    peak = scores.max(-1, keepdims=True, initial=-np.inf)  # no query may see no key
     weights = np.exp(scores - peak)
     total = weights.sum(-1, keepdims=True)
     out = np.einsum("bhts,bshe->bthe", weights / total, np.repeat(v, group, 2))
@@ -110,6 +110,7 @@ attention.cases("2x5x6x8 2x5x2x8 2x5x2x8", "1x1x1x4 1x1x1x4 1x1x1x4", scale=0.35
 attention.cases("1x17x4x64 1x17x4x64 1x17x4x64", "0x3x2x4 0x3x1x4 0x3x1x4", scale=0.125)
 attention.cases("1x2x4x8 1x9x2x8 1x9x2x8", scale=0.35, pos=5)
 attention.cases("2x3x4x8 2x9x2x8 2x9x2x8", "1x3x1x4 1x3x1x4 1x3x1x4", scale=0.35, causal=False)
+attention.cases("2x0x3x8 2x3x3x8 2x3x3x8", scale=0.35, causal=False)
 attention.cases("1x3x4x8 1x9x2x8 1x9x2x8", scale=0.35, pos=4, causal=False)
 _Q = "2x5x6x8 2x5x6x8 2x5x6 2x5x6x8 2x5x2x8 2x5x2x8"
 attention_grad_q.cases(_Q, "1x1x1x4 1x1x1x4 1x1x1 1x1x1x4 1x1x1x4 1x1x1x4", scale=0.35)
