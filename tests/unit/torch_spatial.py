@@ -67,9 +67,11 @@ def avg_pool2d_grad(g, shape, kernel_size, stride, padding, **how):
 
 
 def upsample_nearest2d(x, output_size, scale_factors):
-    """Which elements f32 picks, whatever x's width: rounding decides at an exact multiple."""
+    """Which elements f32 picks, whatever x's width: rounding decides at an exact multiple. With the
+    channels last, where torch keeps to its formula; of large planes it does not (size 5 by 1.1)."""
     h, w = x.shape[2:]
     places = torch.arange(h * w, dtype=torch.float32).reshape(1, 1, h, w)
+    places = places.expand(1, 8, h, w).contiguous(memory_format=torch.channels_last)
     at = aten.upsample_nearest2d.vec(places, output_size, scale_factors)[0, 0].long()
     return x.flatten(2)[:, :, at]
 
