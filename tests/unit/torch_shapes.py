@@ -57,7 +57,7 @@ def index_select(x, indices, dim):
 def group_norm(x, weight, bias, N, C, HxW, group, eps):
     if weight is None and bias is not None:  # torch: "tensor does not have a device"
         weight = torch.ones(C, dtype=x.dtype)
-    return F.group_norm(x, group, weight, bias, eps)
+    return torch.group_norm(x, group, weight, bias, eps)  # F refuses groups of one
 
 
 def batch_norm(x, weight, bias, mean, variance, eps):
