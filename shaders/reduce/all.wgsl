@@ -7,8 +7,13 @@ struct Params { n: u32 }
 
 @compute @workgroup_size(LANES, ROWS)
 fn main(@builtin(local_invocation_id) local: vec3u) {
-  var sum = 0.0;
-  for (var i = local.x; i < params.n; i += LANES) { sum += f(x[i]); }
-  let total = row_sum(sum, local);
+  var sum = vec4f(); // four sums, so that four reads are under way at once
+  for (var i = local.x; i < params.n; i += 4u * LANES) {
+    for (var j = 0u; j < 4u; j++) {
+      let at = i + j * LANES;
+      if (at < params.n) { sum[j] += f(x[at]); }
+    }
+  }
+  let total = row_sum(sum.x + sum.y + sum.z + sum.w, local);
   if (local.x == 0u) { out[0] = total; }
 }

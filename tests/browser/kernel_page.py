@@ -62,7 +62,9 @@ async def run_case(dev, case):
     op, seen, found = CATALOGUE[case["op"]], set(), []
     infos = [a and Info(tuple(a["shape"]), DTYPES[a["dtype"]]) for a in case["args"]]
     attrs = {k: tuple(v) if isinstance(v, list) else v for k, v in case["attrs"].items()}
-    for caps in (Caps(True), Caps(False, packed_dot=before.packed_dot)):
+    packed = before.packed_dot
+    gpus = [Caps(packed_dot=packed, fill=n) for n in (128, 5, 3, 1)]  # small tiles to large
+    for caps in (Caps(True), *gpus):
         for number, launch in enumerate(op.accepting(op.infer(infos, attrs), caps)):
             label = link(launch).label
             if label not in seen:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.launch import Launch, dyn, grid1
+from ..core.launch import Launch, ceil_div, dyn, grid1
 from ..core.lazy import np
 from ..core.schema import Dims
 from .op import Op, op
@@ -44,6 +44,17 @@ def _params(d: Dims) -> tuple[int | float, ...]:
     return (*head, *dyn(d.pos, "i"), int(d.causal), 0, 0, 0)
 
 
+def _blocks(d: Dims, rows: int, heads: int) -> Launch | None:
+    """16 rows a workgroup, for more than a few; heads up to 64 wide fit into 16 KiB."""
+    narrow = d.caps.software or d.caps.max_invocations < 256
+    if narrow or not d.causal or rows < 5 or d.e > 64:
+        return None
+    return Launch(grid1(d.b * heads * ceil_div(rows, 16), 1), _params(d), const={"E4": d.e // 4})
+
+
+attention.kernel("attention/block")(lambda d: _blocks(d, d.t, d.h))
+
+
 @attention.kernel("attention/row")
 def _(d: Dims) -> Launch:
     return Launch(grid1(d.b * d.t * d.h, 64), _params(d), const={"E4": d.e // 4})
@@ -69,6 +80,9 @@ def attention_grad_q(g, out, lse, q, k, v, *, scale: float, pos: int = 0, causal
     return np.einsum("bhts,bshe->bthe", ds, np.repeat(k, group, 2)) * scale, delta
 
 
+attention_grad_q.kernel("attention/block_grad_q")(lambda d: _blocks(d, d.t, d.h))
+
+
 @attention_grad_q.kernel("attention/row_grad_q")
 def _(d: Dims) -> Launch:
     return Launch(grid1(d.b * d.t * d.h, 64), _params(d), const={"E4": d.e // 4})
@@ -89,6 +103,9 @@ def attention_grad_kv(g, lse, delta, q, k, v, *, scale: float, pos: int = 0, cau
     ds = weights * (inner - delta.transpose(0, 2, 1)[..., None])
     dk = np.einsum("bhts,bthe->bshe", ds, q) * scale
     return grouped(dk), grouped(np.einsum("bhts,bthe->bshe", weights, g))
+
+
+attention_grad_kv.kernel("attention/block_grad_kv")(lambda d: _blocks(d, d.s, d.g))
 
 
 @attention_grad_kv.kernel("attention/row_grad_kv")
@@ -112,6 +129,7 @@ attention.cases("1x2x4x8 1x9x2x8 1x9x2x8", scale=0.35, pos=5)
 attention.cases("2x3x4x8 2x9x2x8 2x9x2x8", "1x3x1x4 1x3x1x4 1x3x1x4", scale=0.35, causal=False)
 attention.cases("2x0x3x8 2x3x3x8 2x3x3x8", scale=0.35, causal=False)
 attention.cases("1x3x4x8 1x9x2x8 1x9x2x8", scale=0.35, pos=4, causal=False)
+attention.cases("2x35x2x12 2x37x1x12 2x37x1x12", scale=0.35, pos=2)
 _Q = "2x5x6x8 2x5x6x8 2x5x6 2x5x6x8 2x5x2x8 2x5x2x8"
 attention_grad_q.cases(_Q, "1x1x1x4 1x1x1x4 1x1x1 1x1x1x4 1x1x1x4 1x1x1x4", scale=0.35)
 attention_grad_q.cases(
@@ -123,6 +141,9 @@ attention_grad_kv.cases(_K, "1x1x1x4 1x1x1 1x1x1 1x1x1x4 1x1x1x4 1x1x1x4", scale
 attention_grad_kv.cases(
     "1x3x4x8 1x3x4 1x3x4 1x3x4x8 1x9x2x8 1x9x2x8", scale=0.35, pos=4, causal=False
 )
+_LONG = "1x19x4x12 1x37x2x12 1x37x2x12"
+attention_grad_q.cases(f"1x19x4x12 1x19x4x12 1x19x4 {_LONG}", scale=0.3, pos=18)
+attention_grad_kv.cases(f"1x19x4x12 1x19x4 1x19x4 {_LONG}", scale=0.3, pos=18)
 attention_grad_kv.cases("0x3x2x4 0x3x2 0x3x2 0x3x2x4 0x3x1x4 0x3x1x4", scale=0.5)
 _HEADS = ": query heads must be a multiple of key heads, got g=2, h=3"
 attention.refuses("1x2x3x4 1x2x2x4 1x2x2x4", "attention" + _HEADS, scale=1.0)

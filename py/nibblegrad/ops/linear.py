@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.launch import Launch, ceil_div, grid1, size
+from ..core.launch import Launch, grid1, size
+from ..core.lazy import np
 from ..core.schema import Dims
 from . import tiles
 from .op import op
@@ -56,7 +57,7 @@ def _(d: Dims) -> Launch:
 @linear.vjp
 def _(g: Any, out: Any, x: Any, w: Any, bias: Any):
     return (
-        lambda: linear_grad_x(g, w),
+        lambda: grad_x(g, w),
         lambda: linear_dW(g, x),
         lambda: column_sum(g),
     )
@@ -73,12 +74,7 @@ def linear_grad_x(g, w):
 
 @linear_grad_x.kernel("matmul/linear_grad_x_shared")
 def _(d: Dims) -> Launch | None:
-    if d.caps.software or size(d.b) < 16 or d.k % 4 or d.k < 32 or d.n % 16:
-        return None
-    m = size(d.b)
-    grid = grid1(ceil_div(m, 64) * ceil_div(d.k, 64), 1)
-    link = (f"format/{d.w.dtype.name}",)
-    return Launch(grid, (d.k, 0, 0, 0, m, d.n, d.k, 0), link=link)
+    return tiles.grad_shared(d, d.w.dtype.name, (d.k, 0, 0, 0))
 
 
 @linear_grad_x.kernel("matmul/linear_grad_x_tile8")
@@ -105,6 +101,42 @@ def _(h: Any, out: Any, g: Any, w: Any):
     return (lambda: linear(h, w), lambda: linear_dW(g, h))
 
 
+@op("f[*b n], w[n k] -> f[*s]", tol=2e-5, shape=lambda d: (d.parts, *d.b, d.k))
+def linear_grad_x_parts(g, w, *, parts: int):
+    """linear_grad_x as `parts` terms, each over its own run of n, for the caller to add up: work
+    for every core of a GPU where n is far larger than the result."""
+    per = w.shape[0] // parts
+    runs = [slice(i * per, (i + 1) * per) for i in range(parts)]
+    return np.stack([g[..., run] @ w[run] for run in runs])
+
+
+@linear_grad_x_parts.kernel("matmul/linear_grad_x_shared")
+def _(d: Dims) -> Launch | None:
+    return tiles.grad_shared(d, d.w.dtype.name, (d.k, 0, 0, 0), d.parts)
+
+
+@linear_grad_x_parts.kernel("matmul/linear_grad_x_parts")
+def _(d: Dims) -> Launch:
+    params = (d.k, 0, 0, 0, size(d.b), d.n, d.k, d.n // d.parts)
+    return Launch(grid1(size(d.out[0].shape), 64), params, link=(f"format/{d.w.dtype.name}",))
+
+
+linear_grad_x_parts.require("parts > 0 and n % parts == 0", "parts must divide n")
+linear_grad_x_parts.without_gradient("a step of linear's own gradient")
+
+
+def grad_x(g: Any, w: Any) -> Any:
+    """linear_grad_x, in parts where that keeps a GPU busy: a vocabulary's worth of rows."""
+    from .reduce_dims import sum_
+
+    n, k = w.shape
+    parts = next((p for p in (16, 8, 4) if n % (16 * p) == 0), 1) if n >= 16 * k else 1
+    caps = getattr(g.device, "caps", None)  # the host has none
+    if parts == 1 or caps is None or caps.software:
+        return linear_grad_x(g, w)
+    return sum_(linear_grad_x_parts(g, w, parts=parts), dim=0)
+
+
 @op("f[*b n], f[*b k] -> f[n k]", order=("d_out", "x"), tol=2e-5)
 def linear_dW(d_out, x):
     """d_out^T @ x summed over every leading dim: the gradient of a linear's weight, f32 [n, k].
@@ -113,6 +145,14 @@ def linear_dW(d_out, x):
     """
     rows = size(x.shape[:-1])  # not -1: numpy has no answer to that when a size is 0
     return d_out.reshape(rows, d_out.shape[-1]).T @ x.reshape(rows, x.shape[-1])
+
+
+@linear_dW.kernel("matmul/dw_shared")
+def _(d: Dims) -> Launch | None:
+    if d.caps.software or d.n % 4 or d.k % 4 or min(size(d.b), d.n, d.k) < 16:
+        return None
+    grid, const = tiles.outer(d, d.n, d.k)
+    return Launch(grid, (size(d.b), d.n, d.k, 0), const=const)
 
 
 @linear_dW.kernel("matmul/dw_tile")
@@ -156,6 +196,11 @@ linear.cases("3x64 5x64 -", "1x64 7x64 7", "2x3x8 4x8 4", "3x7 5x7 5", "1x1 1x1 
 linear.cases("9x96 33x96 33", "2x64 40x64 -", "17x64 64x64 -", "64x576 48x576 -", "70x32 130x32 -")
 linear_grad_x.cases("3x5 5x64", "1x8 8x64", "2x3x4 4x8", "3x7 7x5", "1x1 1x1", "0x4 4x32")
 linear_grad_x.cases("9x36 36x96", "2x12 12x64", "70x32 32x96", "16x48 48x132")
+linear_grad_x_parts.cases("70x64 64x96", "16x32 32x36", "1x4 4x1", parts=2)
+linear_grad_x_parts.cases("3x12 12x7", "0x12 12x32", parts=3)
+linear_grad_x_parts.refuses("2x4 4x8", "linear_grad_x_parts: parts must divide n, got parts=3, n=4",
+                            parts=3)  # fmt: skip
+linear_dW.cases("70x132 70x36", "17x40 17x160")
 linear_dW.cases("13x18 13x10", "3x8 3x64", "1x1 1x1", "2x3x4 2x3x8", "0x4 0x8")
 linear.refuses("2x8 4x7 -", "linear: w has k=7 but x has k=8")
 linear.refuses("2x8 4x8 5", "linear: bias has n=5 but w has n=4")

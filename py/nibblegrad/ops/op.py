@@ -23,11 +23,12 @@ _LAW_WORDS = {"len": len, "all": all, "min": min, "max": max}  # what a law may 
 @dataclass(frozen=True)
 class Caps:
     """What a route may ask of the device: is it a CPU in disguise, how wide may a workgroup be,
-    has its WGSL packed_4x8_integer_dot_product."""
+    has its WGSL packed_4x8_integer_dot_product, how many workgroups keep it busy."""
 
     software: bool = False
     max_invocations: int = 256
     packed_dot: bool = False
+    fill: int = 128
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,8 @@ def sum_squares(x):
 
 def _whole(d: Dims, text: str) -> Launch:
     function = Generated(text, f"fn f(x: f32) -> f32 {{ return {text}; }}")
-    lanes: dict[str, int | float] = {"ROWS": 1, "LANES": 64 if d.caps.software else 256}
+    lanes: dict[str, int | float] = {"ROWS": 1}
+    lanes["LANES"] = 64 if d.caps.software else min(1024, d.caps.max_invocations)
     return Launch((1, 1, 1), (size(d.b), 0, 0, 0), lanes, link=(function,))
 
 

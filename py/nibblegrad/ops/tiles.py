@@ -56,12 +56,38 @@ def row(d: Dims, link: str, w: tuple[int, int, int, int], bias: bool) -> Launch:
                   link=(f"format/{link}",), weights=BOUND.get(link, ()))  # fmt: skip
 
 
+# Tiles of lib/outer: (RM, RN, TX, TY), the largest first. A large tile reads less; a small one
+# leaves work for every core.
+TILES = [(8, 8, 16, 16), (8, 8, 16, 8), (8, 4, 16, 8), (4, 4, 8, 8)]
+
+
+def outer(
+    d: Dims, rows: int, cols: int, parts: int = 1
+) -> tuple[tuple[int, int, int], dict[str, int]]:
+    """Grid and constants of lib/outer for rows x cols outputs, `parts` times."""
+    count, rm, rn, tx, ty = 0, *TILES[0]
+    for rm, rn, tx, ty in TILES:
+        count = parts * ceil_div(rows, rm * ty) * ceil_div(cols, rn * tx)
+        if count >= d.caps.fill:
+            break
+    return grid1(count, 1), {"RM": rm, "RN": rn, "TX": tx, "TY": ty}
+
+
 def shared(d: Dims, link: str, w: tuple[int, int, int, int], bias: bool) -> Launch:
-    """A 64 x 64 tile in workgroup memory, 4 x 4 outputs an invocation: many rows on a GPU."""
+    """Tiles in workgroup memory: many rows on a GPU."""
+    grid, const = outer(d, size(d.b), d.n)
+    params = (*w, size(d.b), d.n, d.k, int(bias))
+    return Launch(grid, params, const=const, link=(f"format/{link}",), weights=BOUND.get(link, ()))
+
+
+def grad_shared(d: Dims, link: str, w: tuple[int, int, int, int], parts: int = 1) -> Launch | None:
+    """The same for the gradient to x, in `parts` runs of weight rows; None where it cannot be."""
     m = size(d.b)
-    params = (*w, m, d.n, d.k, int(bias))
-    grid = grid1(ceil_div(m, 64) * ceil_div(d.n, 64), 1)
-    return Launch(grid, params, link=(f"format/{link}",), weights=BOUND.get(link, ()))
+    if d.caps.software or m < 16 or d.k % 4 or d.k < 32 or d.n % (16 * parts):
+        return None
+    grid, const = outer(d, m, d.k, parts)
+    return Launch(grid, (*w, m, d.n, d.k, d.n // parts), const=const, link=(f"format/{link}",),
+                  weights=BOUND.get(link, ()))  # fmt: skip
 
 
 def grad_tile(d: Dims, link: str, w: tuple[int, int, int, int]) -> Launch:
