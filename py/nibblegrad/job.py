@@ -56,7 +56,7 @@ class Job:
         steps, seq_len, self.eval_rows, self.sample_tokens = SOFTWARE if software else GPU
         usual: dict[str, Any] = {
             "steps": steps, "seq_len": seq_len, "batch_size": 1 if software else 4,
-            "gradient_accumulation_steps": 1, "learning_rate": 2e-3 if software else 1e-3,
+            "gradient_accumulation_steps": 1, "learning_rate": 4e-3 if software else 1e-3,
             "lora_r": 8, "lora_alpha": 16, "target_modules": ["q_proj", "v_proj"], "seed": 0,
         }  # fmt: skip
         for name, value in usual.items():

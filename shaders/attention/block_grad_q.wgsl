@@ -36,8 +36,9 @@ fn main(@builtin(local_invocation_id) local: vec3u, @builtin(local_invocation_in
   for (var first = 0u; first < end; first += 16u) {
     for (var i = lane; i < 16u * E4; i += 256u) {
       let at = place + min(first + i / E4, params.s - 1u) * params.g * E4 + i % E4;
-      keys[i / E4 * PITCH + i % E4] = k[at];
-      values[i / E4 * PITCH + i % E4] = v[at];
+      let there = first + i / E4 < end; // a cache may hold anything after its end
+      keys[i / E4 * PITCH + i % E4] = select(vec4f(), k[at], there);
+      values[i / E4 * PITCH + i % E4] = select(vec4f(), v[at], there);
     }
     workgroupBarrier();
     var score = 0.0;
