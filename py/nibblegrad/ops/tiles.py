@@ -63,7 +63,7 @@ TILES = [(8, 8, 16, 16), (8, 8, 16, 8), (8, 4, 16, 8), (4, 4, 8, 8)]
 
 def outer(
     d: Dims, rows: int, cols: int, parts: int = 1
-) -> tuple[tuple[int, int, int], dict[str, int]]:
+) -> tuple[tuple[int, int, int], dict[str, int | str]]:
     """Grid and constants of lib/outer for rows x cols outputs, `parts` times."""
     count, rm, rn, tx, ty = 0, *TILES[0]
     for rm, rn, tx, ty in TILES:
