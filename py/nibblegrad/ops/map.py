@@ -155,11 +155,17 @@ def pow(a, b):
     return _power(a, b)
 
 
-@elementwise("power(x, exponent)", grad="select(g * exponent * power(x, exponent - 1.0), 0.0 * g, "
+@elementwise("select(select(power(x, exponent), root(x), exponent == 0.5), 1.0 / root(x), "
+             "exponent == -0.5)", grad="select(g * exponent * power(x, exponent - 1.0), 0.0 * g, "
              "exponent == 0.0)", also={"i32": "power_whole(x, exponent)"}, of="n",
-             link="lib/number lib/power", tol=3e-5)  # fmt: skip
+             link="lib/number lib/power lib/root", tol=3e-5)  # fmt: skip
 def pow_scalar(x, *, exponent: float):
-    """x to a number. Source: aten::pow.Tensor_Scalar."""
+    """x to a number; 0.5 and -0.5 are roots, of -inf and -0.0 too, as in torch.
+
+    Source: aten::pow.Tensor_Scalar.
+    """
+    if x.dtype.kind == "f" and abs(exponent) == 0.5:
+        return np.sqrt(x) if exponent > 0 else 1 / np.sqrt(x)
     return _power(x, x.dtype.type(exponent))
 
 
@@ -218,6 +224,8 @@ for exponent in (2, 3, 0.5, -1, -2, 0, 2.7):
 for exponent in (0, 1, 2, 3, 7):
     pow_scalar.cases("3x5", "i:3x5", "si:31", "s:257", exponent=exponent)
 pow_scalar.cases("p:1", "p:0x4", "s:24", exponent=-2.5)
+pow_scalar.cases("s:24", exponent=0.5)
+pow_scalar.cases("s:24", exponent=-0.5)
 pow_scalar.refuses(
     "i:3", "pow_scalar: a whole number has no negative power, got exponent=-1, x=[3]", exponent=-1
 )
