@@ -1,7 +1,7 @@
 """Random calls of an op, grown from its cases: a walk of small changes that its guards accept.
 
-A new op needs nothing here. The seed is fresh each run, told at its end, and given back by
-NIBBLEGRAD_SEED; NIBBLEGRAD_DRAWS says how many calls an op gets.
+A new op needs nothing here. NIBBLEGRAD_DRAWS asks for another number of calls an op, and a fresh
+seed, told at the end; NIBBLEGRAD_SEED gives one. A push has its own: what it is blamed for is its.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from nibblegrad.core.errors import NibblegradError
 from nibblegrad.core.schema import Info
 from nibblegrad.ops.op import Op
 
-SEED = int(os.environ.get("NIBBLEGRAD_SEED") or secrets.randbits(32))
+PUSH = 77
+FRESH = secrets.randbits(32) if os.environ.get("NIBBLEGRAD_DRAWS") else PUSH
+SEED = int(os.environ.get("NIBBLEGRAD_SEED") or FRESH)
 DRAWS = int(os.environ.get("NIBBLEGRAD_DRAWS") or 100)
 SIZES = [0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 40, 64, 65]
 SMALL, LARGE = 4096, 40_000  # elements an array; every 25th draw may be large
