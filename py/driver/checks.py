@@ -29,7 +29,6 @@ def test(options: argparse.Namespace) -> int:
     """Everything, browser included; builds first, so that no test's time is spent on it."""
     site.build(numpy=True)
     fetch.model()
-    npm.ensure()
     return _python("-m", "pytest", *options.rest)
 
 

@@ -1,14 +1,9 @@
 // out[b, c, o] = input[b, c] where grid[b, o] = (x, y) points: the nearest place, or blended of four.
 // One invocation an output. Any sizes.
-// needs: lib/grid lib/grid_sample
+// needs: lib/grid lib/grid_sample lib/texel
 @group(0) @binding(0) var<storage, read> input: array<f32>;
 @group(0) @binding(1) var<storage, read> grid: array<f32>;
 @group(0) @binding(2) var<storage, read_write> out: array<f32>;
-
-fn texel(start: u32, y: f32, x: f32) -> f32 {
-  if (!within(y, x)) { return 0.0; }
-  return input[start + offset(y, x)];
-}
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) gid: vec3u, @builtin(num_workgroups) groups: vec3u) {

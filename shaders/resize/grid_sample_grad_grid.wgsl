@@ -1,15 +1,10 @@
 // d grid[b, o] = (the sum over channels of g times how input changes there along x, along y) times
 // how fast the position moves; zero of the nearest. One invocation a point. Any sizes.
-// needs: lib/grid lib/grid_sample
+// needs: lib/grid lib/grid_sample lib/texel
 @group(0) @binding(0) var<storage, read> g: array<f32>;
 @group(0) @binding(1) var<storage, read> input: array<f32>;
 @group(0) @binding(2) var<storage, read> grid: array<f32>;
 @group(0) @binding(3) var<storage, read_write> out: array<f32>;
-
-fn texel(start: u32, y: f32, x: f32) -> f32 {
-  if (!within(y, x)) { return 0.0; }
-  return input[start + offset(y, x)];
-}
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) gid: vec3u, @builtin(num_workgroups) groups: vec3u) {

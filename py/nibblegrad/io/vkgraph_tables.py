@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from .flatbuffer import Span, schema
+from .pte_tables import BoolList, FloatList
 
 SCHEMA = schema("""
 VkGraph version:s chain:[OperatorCall] values:[VkValue] input_ids:[I] output_ids:[I]
@@ -83,16 +84,6 @@ class ValueList:
 @dataclass(frozen=True, slots=True)
 class IntList:
     items: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FloatList:
-    items: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BoolList:
-    items: tuple[bool, ...]
 
 
 Value = (
