@@ -8,6 +8,7 @@ from ..core.dtype import Shape
 from ..core.errors import ShapeError
 from ..core.launch import Launch, ceil_div, grid1
 from ..core.schema import Dims, broadcast
+from . import tiles
 from .elementwise import broadcast_strides
 from .linear import linear, linear_dW
 from .map import scale
@@ -53,10 +54,10 @@ def _params(d: Dims) -> tuple[int | float, ...]:
     return (*sizes, float(d.alpha), float(d.beta), *walk[-2:])
 
 
-def _launch(d: Dims, grid: tuple[int, int, int]) -> Launch:
+def _launch(d: Dims, grid: tuple[int, int, int], **const: int | str) -> Launch:
     adds = "beta" in d.attrs
     link = ("matmul/mm_addend",) if adds else ("matmul/mm_plain",)
-    return Launch(grid, _params(d), link=link, weights=("input",) if adds else ())
+    return Launch(grid, _params(d), const=const, link=link, weights=("input",) if adds else ())
 
 
 def _routes(made: Op) -> None:
@@ -64,15 +65,15 @@ def _routes(made: Op) -> None:
     def _(d: Dims) -> Launch | None:
         if d.caps.software or d.caps.max_invocations < 256 or min(d.m, d.n) < 32:
             return None
-        tiles = d.values.get("batch", 1) * ceil_div(d.m, 64) * ceil_div(d.n, 64)
-        return _launch(d, grid1(tiles, 1))
+        grid, const = tiles.outer(d, d.m, d.n, d.values.get("batch", 1))
+        return _launch(d, grid, **const)
 
     @made.kernel("matmul/mm_tile")
     def _(d: Dims) -> Launch | None:
         if d.k % 4 or d.n % 4:
             return None
-        tiles = d.values.get("batch", 1) * ceil_div(d.m, 4) * (d.n // 4)
-        return _launch(d, grid1(tiles, 64))
+        count = d.values.get("batch", 1) * ceil_div(d.m, 4) * (d.n // 4)
+        return _launch(d, grid1(count, 64))
 
     @made.kernel("matmul/mm_naive")
     def _(d: Dims) -> Launch:
