@@ -8,6 +8,15 @@ from draws import DRAWS, SEED
 
 from driver.paths import PYODIDE_NUMPY
 from driver.session import Session
+from nibblegrad.tensor.tensor import _current
+
+
+@pytest.fixture(autouse=True)
+def own_device() -> Iterator[None]:
+    """The default device that a test sets is its own: the next one starts with what was there."""
+    before = list(_current)
+    yield
+    _current[:] = before
 
 
 @pytest.fixture(scope="session")

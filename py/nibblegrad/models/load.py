@@ -17,7 +17,7 @@ from ..io import gguf, names, safetensors
 from ..io import tokenizer as tokenizers
 from ..io.header import Header, NeedMore, TensorInfo
 from ..nn import Attention, Embedding, Linear, Q4Linear, RMSNorm, Rope
-from ..tensor import Tensor, device, no_grad, tensor
+from ..tensor import Tensor, no_grad, open_default_device, tensor
 from .llama import MLP, Block, Body, Llama
 from .text import open_tokenizer
 
@@ -34,7 +34,7 @@ async def load(where: str, *, progress: Progress | None = None, group_size: int 
     `group_size` while loading. `progress(loaded, total)` counts bytes. Raises FormatError, which
     names everything that is wrong with the file.
     """
-    dev = await device("webgpu") if not _open() else _open()
+    dev = await open_default_device()
     started = time.monotonic()
     source = await dev.open_source(where)
     header = await read_header(source)
@@ -52,12 +52,6 @@ async def load(where: str, *, progress: Progress | None = None, group_size: int 
         "title": meta.get("general.name"), "load_s": time.monotonic() - started,
     })  # fmt: skip
     return model
-
-
-def _open() -> Any:
-    from ..tensor.tensor import _current
-
-    return _current[-1] if _current else None
 
 
 async def read_header(source: Any) -> Header:

@@ -10,8 +10,7 @@ from ..io import pte, vkgraph
 from ..io.pte_tables import Delegate as Stored
 from ..io.pte_tables import DelegateCall, Plan, Program
 from ..io.vkgraph_tables import Graph
-from ..tensor import device, no_grad
-from ..tensor.tensor import _current
+from ..tensor import no_grad, open_default_device
 from .bindings import refuse_unknown
 from .constants import Constants, Progress
 from .delegate import Delegate
@@ -29,7 +28,7 @@ async def load_pte(where: str, *, progress: Progress | None = None) -> Model:
     all at once. Constants are streamed to the device. `progress(loaded, total)` counts bytes.
     int64 is i32 here, in inputs, outputs and constants; halves and doubles are f32.
     """
-    dev = _current[-1] if _current else await device("webgpu")
+    dev = await open_default_device()
     source = await dev.open_source(where)
     program = await _parsed(source, 0, source.size, lambda b: pte.parse(b, source.size))
     walkers = [await _walker(source, program, plan) for plan in program.plans.values()]

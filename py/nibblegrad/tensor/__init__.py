@@ -3,9 +3,17 @@
 from . import apply as _apply  # installs Op.runner
 from .plan import Plan, record
 from .tape import no_grad
-from .tensor import Tensor, default_device, device, set_default_device, tensor, zeros
+from .tensor import (
+    Tensor,
+    default_device,
+    device,
+    open_default_device,
+    set_default_device,
+    tensor,
+    zeros,
+)
 
 __all__ = [
-    "Plan", "Tensor", "default_device", "device", "no_grad", "record", "set_default_device",
-    "tensor", "zeros",
+    "Plan", "Tensor", "default_device", "device", "no_grad", "open_default_device",
+    "record", "set_default_device", "tensor", "zeros",
 ]  # fmt: skip

@@ -58,6 +58,11 @@ async def device(name: str = "webgpu") -> Any:
     return made
 
 
+async def open_default_device() -> Any:
+    """The device new tensors go to; the page's GPU where none is open yet."""
+    return _current[-1] if _current else await device("webgpu")
+
+
 class _Gone(Storage):
     """The storage of a value that the tape did not keep."""
 
