@@ -1,5 +1,5 @@
 // out = logits, those of tokens in `seen` moved away from being chosen again; one invocation a logit.
-// needs: lib/grid
+// needs: lib/grid lib/divide
 struct Params { v: u32, s: u32, penalty: f32 }
 @group(0) @binding(0) var<storage, read> logits: array<f32>;
 @group(0) @binding(1) var<storage, read> seen: array<i32>;
@@ -13,5 +13,5 @@ fn main(@builtin(global_invocation_id) gid: vec3u, @builtin(num_workgroups) grou
   var hit = false;
   for (var j = 0u; j < params.s; j++) { hit = hit || seen[j] == i32(i); }
   let x = logits[i];
-  out[i] = select(x, select(x * params.penalty, x / params.penalty, x > 0.0), hit);
+  out[i] = select(x, select(x * params.penalty, over(x, params.penalty), x > 0.0), hit);
 }

@@ -1,6 +1,7 @@
 """Turns a case's words ("3x5 i:3 -") into seeded numpy arrays that fit the op's schema.
 
-Before the colon: i, f, b say the dtype; p asks for positive floats, s and si for special values.
+Before the colon: i, f, b say the dtype; p asks for positive floats, s and si for special values,
+h for huge ones, of which one over them is no normal number.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ KINDS = {"f": "f32", "i": "i32", "u": "u32", "u8": "u8", "x": "f32", "w": "f32",
 NUMPY = {"f32": np.float32, "i32": np.int32, "u32": np.uint32, "u8": np.uint8, "i8": np.int8,
          "bool": np.bool_}  # fmt: skip
 POSITIVE = {"v", "total"}  # second moments and squared norms are never negative
-WORDS = {"i": "i32", "f": "f32", "b": "bool", "p": "f32", "s": "f32", "si": "i32",
+WORDS = {"i": "i32", "f": "f32", "b": "bool", "p": "f32", "s": "f32", "h": "f32", "si": "i32",
          "u": "u32", "u8": "u8", "i8": "i8"}  # fmt: skip
 SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, -3.0,
            6.0, 2.0**24, -7.0, 7.0, 100.0, -100.0, 3e38, -3e38, 1e-30, 0.1]  # fmt: skip
@@ -81,7 +82,8 @@ def learns(op: Op, words: str, attrs: dict) -> bool:
     """Whether a case has floats to differentiate: in, out, and none of them special."""
     found = infos(op, words)
     into = any(i is not None and i.dtype.kind in "fw" for i in found)
-    return into and "s:" not in words and op.infer(found, attrs).out[0].dtype.kind == "f"
+    tame = "s:" not in words and "h:" not in words
+    return into and tame and op.infer(found, attrs).out[0].dtype.kind == "f"
 
 
 def stored_or_plain(rng: np.random.Generator, name: str, info: Info, mark: str = "") -> np.ndarray:
@@ -90,6 +92,9 @@ def stored_or_plain(rng: np.random.Generator, name: str, info: Info, mark: str =
         return rng.permutation(np.resize(np.array(SPECIAL, np.float32), info.shape))
     if mark == "si":
         return rng.permutation(np.resize(np.array(SPECIAL_WHOLE, np.int32), info.shape))
+    if mark == "h":
+        sign = rng.choice(np.array([-1, 1], np.float32), info.shape)
+        return sign * (rng.uniform(0.26, 0.99, info.shape) * 2.0**128).astype(np.float32)
     if info.dtype.kind == "b":
         return rng.integers(0, 2, info.shape).astype(np.bool_)
     if info.dtype.kind == "w":

@@ -147,6 +147,6 @@ def _namespace() -> dict[str, Any]:
         "exp": np.exp, "log": np.log, "tanh": np.tanh, "sqrt": np.sqrt, "abs": np.abs,
         "max": np.maximum, "min": np.minimum, "sign": np.sign, "floor": np.floor,
         "trunc": np.trunc, "sine": np.sin, "cosine": np.cos, "power": np.power,
-        "clamp": np.clip, "erf": error_function,
+        "clamp": np.clip, "erf": error_function, "over": np.divide,
         "select": lambda no, yes, cond: np.where(cond, yes, no),
     }  # fmt: skip

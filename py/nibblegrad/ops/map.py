@@ -52,10 +52,10 @@ def _quotient_dtype(d: Any) -> Any:
 
 
 @elementwise(
-    "a / b",
+    "over(a, b)",
     grad={
-        "a": {"": "g / b", "floor": "g * 0.0", "trunc": "g * 0.0"},
-        "b": {"": "-g * a / (b * b)", "floor": "g * 0.0", "trunc": "g * 0.0"},
+        "a": {"": "over(g, b)", "floor": "g * 0.0", "trunc": "g * 0.0"},
+        "b": {"": "-g * over(over(a, b), b)", "floor": "g * 0.0", "trunc": "g * 0.0"},
     },
     also={
         "i32": "f32(a) / f32(b)",
@@ -86,14 +86,14 @@ def floor_divide(a, b):
     return np.floor_divide(a, b)
 
 
-@elementwise("remainder(a, b)", grad={"a": "g", "b": "-g * floor(a / b)"},
+@elementwise("remainder(a, b)", grad={"a": "g", "b": "-g * floor(over(a, b))"},
              also={"i32": "remainder_whole(a, b)"}, of="n", link=PAIRS)  # fmt: skip
 def remainder(a, b):
     """What floor_divide leaves: b's sign; i32 by zero gives 0. Source: aten::remainder.Tensor."""
     return np.remainder(a, b)
 
 
-@elementwise("fmod(a, b)", grad={"a": "g", "b": "-g * trunc(a / b)"},
+@elementwise("fmod(a, b)", grad={"a": "g", "b": "-g * trunc(over(a, b))"},
              also={"i32": "rest_of(a, b)"}, of="n", link=PAIRS)  # fmt: skip
 def fmod(a, b):
     """What truncated division leaves: a's sign; i32 by zero gives 0. Source: aten::fmod.Tensor."""
@@ -196,6 +196,7 @@ axpy = add
 SHAPES = ("3x5 3x5", "1 1", "2x3x5 5", "4x1x3 1x5x1", "0x4 4", "2x1x2x1x3x1x2x1 2x2x1x2x1x2x1x2")
 WHOLE = ("i:3x5 i:3x5", "i:7x1 i:3", "si:15x1 si:15")
 EVERY_PAIR = "s:24x1 s:24"
+HUGE = "h:7x5 h:7x5"
 floor_divide.without_gradient("constant between its jumps; as torch, it does not learn")
 pow_scalar.require("exponent >= 0 or x.dtype.kind == 'f'", "a whole number has no negative power")
 div.require("rounding_mode in (None, 'floor', 'trunc')", "rounding_mode is None, floor or trunc")
@@ -214,7 +215,9 @@ for two in (add, sub):
                 alpha=0.5)  # fmt: skip
     two.refuses("i:3 3", f"{two.name}: b must be i32, got f32")
 for mode in ("floor", "trunc"):
-    div.cases("3x5 3x5", "4x1x3 1x5x1", *WHOLE, EVERY_PAIR, rounding_mode=mode)
+    div.cases("3x5 3x5", "4x1x3 1x5x1", *WHOLE, EVERY_PAIR, HUGE, rounding_mode=mode)
+for two in (div, floor_divide, remainder, fmod):
+    two.cases(HUGE)
 div.refuses("3 3", "div: rounding_mode is None, floor or trunc, got rounding_mode=up",
             rounding_mode="up")  # fmt: skip
 pow.cases("p:3x5 3x5", "p:1 1", "p:2x3x5 5", "p:0x4 4")

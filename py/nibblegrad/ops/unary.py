@@ -46,7 +46,7 @@ def exp(x):
     return np.exp(x)
 
 
-@elementwise("logarithm(x)", grad="g / x", link="lib/root")
+@elementwise("logarithm(x)", grad="over(g, x)", link="lib/root lib/divide")
 def log(x):
     """The natural logarithm. Source: aten::log."""
     return np.log(x)
