@@ -106,6 +106,7 @@ TORCH = {
     "sum_all": torch.sum,
     "column_sum": lambda g: flat(g).sum(0),
     "linear": F.linear,
+    "linear_add": lambda y, x, w, alpha: y + alpha * (x @ w.T),
     "linear_grad_x": torch.matmul,
     "linear_dW": lambda d_out, x: flat(d_out).T @ flat(x),
     "linear_q4gsw": linear_q4gsw,

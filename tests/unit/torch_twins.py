@@ -104,6 +104,10 @@ def rms_norm(x, weight, eps):
     return F.rms_norm(x, weight.shape, weight, eps)
 
 
+def silu_mul(gate, up):
+    return F.silu(gate) * up
+
+
 FORWARD = {  # where TORCH has less than every output, or nothing
     "native_layer_norm": lambda x, weight, bias, normalized_shape, eps: torch.native_layer_norm(
         x, normalized_shape, weight, bias, 2.0**-23 if eps is None else eps
@@ -115,7 +119,13 @@ FORWARD = {  # where TORCH has less than every output, or nothing
     "argmin": argued(torch.argmin),
     "sum_squares": lambda x: x.square().sum(),
     "extreme_grad": extreme_grad,
-    "rms_norm_grad": lambda g, x, weight, eps: learned(rms_norm, 0, x, weight, g=g, eps=eps),
+    "rms_norm_grad": lambda g, x, weight, y, eps: (
+        learned(rms_norm, 0, x, weight, g=g, eps=eps) + (0 if y is None else y)
+    ),
+    "silu_mul_grad": lambda g, gate, up: tuple(learned(silu_mul, i, gate, up, g=g) for i in (0, 1)),
+    "linear_grad_x_add": lambda y, g, w: y + g @ w,
+    "linear_thin_grad_x": lambda g, w, alpha: alpha * (g @ w),
+    "linear_dW_add": lambda acc, d_out, x, alpha: acc + alpha * TORCH["linear_dW"](d_out, x),
     "rms_norm_grad_weight": lambda g, x, eps: learned(
         rms_norm, 1, x, torch.ones(x.shape[-1], dtype=x.dtype), g=g, eps=eps
     ),
@@ -148,13 +158,14 @@ NO_TWIN = {
 PARTIALS = partials()
 TWINS = {**TORCH, **ROUGH, **PARTIALS, **FORWARD}
 FINITE = {
-    *PARTIALS, "extreme_grad", "rms_norm_grad", "rms_norm_grad_weight", "adamw_step",
+    *PARTIALS, "extreme_grad", "rms_norm_grad", "rms_norm_grad_weight", "silu_mul_grad",
+    "adamw_step",
     # between two places f32 and float64 may round to either side of one: 0 * infinity, or not
     "upsample_bilinear2d", "upsample_bilinear2d_grad",
 }  # fmt: skip
 TERMS = {  # how large what cancels is, where |inputs| do not show it
     "fused_ce_rows": lambda logits, labels, n_valid: (torch.tensor(1 / n_valid),) * 2,
-    "rms_norm_grad": lambda g, x, weight, eps: (
+    "rms_norm_grad": lambda g, x, weight, y, eps: (
         (g * weight) * (x.square().mean(-1, keepdim=True) + eps).rsqrt()
     ),
 }

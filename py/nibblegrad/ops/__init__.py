@@ -88,6 +88,7 @@ from .layer_norm import (
     native_layer_norm,
 )
 from .linear import column_sum, linear, linear_dW, linear_grad_x
+from .linear_fused import linear_add, linear_dW_add, linear_grad_x_add, linear_thin_grad_x
 from .loss import fused_ce, fused_ce_rows
 from .map import (
     add,
@@ -148,6 +149,7 @@ from .shape import pixel_shuffle, pixel_unshuffle, squeeze, unsqueeze, view
 from .slicing import constant_pad_nd, select, slice_, slice_backward
 from .softmax import log_softmax, softmax
 from .sort import cumsum, sort, topk
+from .swiglu import silu_mul_grad
 from .unary import (
     abs,
     ceil,

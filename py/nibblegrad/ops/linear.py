@@ -8,7 +8,7 @@ from ..core.launch import Launch, grid1, size
 from ..core.lazy import np
 from ..core.schema import Dims
 from . import tiles
-from .op import op
+from .op import Grad, op
 
 
 @op("f[*b k], w[n k], f[n]? -> f[*b n]", tol=2e-5)
@@ -56,9 +56,11 @@ def _(d: Dims) -> Launch:
 
 @linear.vjp
 def _(g: Any, out: Any, x: Any, w: Any, bias: Any):
+    from .linear_fused import onto, weight_gradient
+
     return (
-        lambda: grad_x(g, w),
-        lambda: linear_dW(g, x),
+        Grad(lambda: grad_x(g, w), plus=onto(g, w)),
+        weight_gradient(g, x),
         lambda: column_sum(g),
     )
 

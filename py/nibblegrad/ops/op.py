@@ -44,6 +44,19 @@ class Route:
         return found and found.named(self.kernel)
 
 
+@dataclass(frozen=True)
+class Grad:
+    """A gradient not computed yet. Where one dispatch can do both, `plus(y)` gives y + it and
+    `into(y)` adds it to y in place."""
+
+    compute: Callable[[], Any]
+    plus: Callable[[Any], Any] | None = None
+    into: Callable[[Any], Any] | None = None
+
+    def __call__(self) -> Any:
+        return self.compute()
+
+
 class Op:
     """One operator. Call it on tensors; read `.body` for what it computes."""
 

@@ -81,7 +81,7 @@ def _walk(root: Any, grad: Any) -> None:
             waiting[node.number] = [None] * len(node.outs)
             heappush(queue, -node.number)
         slots, i = waiting[node.number], t._index
-        slots[i] = g if slots[i] is None else slots[i] + g
+        slots[i] = _sum(slots[i], g)
 
     deliver(root, grad)
     while queue:
@@ -94,17 +94,26 @@ def _walk(root: Any, grad: Any) -> None:
         )
         for arg, g in zip(node.args, found, strict=True):
             if g is not None and arg is not None and arg.requires_grad:
-                deliver(arg, g() if callable(g) else g)
+                deliver(arg, g)
         node.free()
         del grads, found
 
 
+def _sum(before: Any, g: Any) -> Any:
+    """before + g, by g's own dispatch if it knows how."""
+    plus = getattr(g, "plus", None)
+    if before is not None and plus:
+        return plus(before)
+    g = g() if callable(g) else g
+    return g if before is None else before + g
+
+
 def _to_leaf(t: Any, g: Any) -> None:
-    if t.grad is None:
-        t.grad = g
-    elif getattr(t, "_grad_in_place", False):
+    if t.grad is None or not getattr(t, "_grad_in_place", False):
+        t.grad = _sum(t.grad, g)
+    elif into := getattr(g, "into", None):
+        into(t.grad)
+    else:
         from ..ops import accumulate
 
-        accumulate(t.grad, g)
-    else:
-        t.grad = t.grad + g
+        accumulate(t.grad, g() if callable(g) else g)

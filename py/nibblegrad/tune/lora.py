@@ -49,8 +49,8 @@ class LoraLinear(Layer):
         config, low = self._config, x
         if config.lora_dropout and self._dropout_seed is not None:
             low = ops.dropout(x, config.lora_dropout, self._dropout_seed, self._number)
-        delta = ops.linear(ops.linear(low, self.lora_A), self.lora_B)
-        return ops.axpy(self.base(x), delta, alpha=config.scaling)
+        low = ops.linear(low, self.lora_A)  # before base: its gradient is added to base's
+        return ops.linear_add(self.base(x), low, self.lora_B, alpha=config.scaling)
 
 
 def lora(model: Any, config: LoraConfig | None = None, **options: Any) -> LoraConfig:
