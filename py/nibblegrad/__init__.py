@@ -12,7 +12,16 @@ from .core.errors import (
 )
 from .models import load
 from .program import load_pte
-from .tensor import Tensor, device, no_grad, record, tensor, zeros
+from .tensor import (
+    Tensor,
+    device,
+    get_float32_matmul_precision,
+    no_grad,
+    record,
+    set_float32_matmul_precision,
+    tensor,
+    zeros,
+)
 
 __version__ = "0.1.0"
 __all__ = [name for name in globals() if not name.startswith("_")]

@@ -4,6 +4,7 @@
 """
 
 import base64
+from dataclasses import replace
 
 import nibblegrad as ng
 from nibblegrad.core.dtype import DTYPES
@@ -53,6 +54,7 @@ async def run_route(dev, op, case, number, caps):
     intact = [await v.storage.intact() for v in (*outs, *args) if v]
     return {
         "label": link(op.accepting(d, caps)[number]).label,
+        "kernel": op.accepting(d, caps)[number].kernel,
         "outs": texts,
         "intact": all(intact),
     }
@@ -62,8 +64,8 @@ async def run_case(dev, case):
     op, seen, found = CATALOGUE[case["op"]], set(), []
     infos = [a and Info(tuple(a["shape"]), DTYPES[a["dtype"]]) for a in case["args"]]
     attrs = {k: tuple(v) if isinstance(v, list) else v for k, v in case["attrs"].items()}
-    packed = before.packed_dot
-    gpus = [Caps(packed_dot=packed, fill=n) for n in (128, 5, 3, 1)]  # small tiles to large
+    can = replace(before, software=False, precision="medium")  # what this device can, as a GPU
+    gpus = [replace(can, fill=n) for n in (128, 5, 3, 1)]  # small tiles to large
     for caps in (Caps(True), *gpus):
         for number, launch in enumerate(op.accepting(op.infer(infos, attrs), caps)):
             label = link(launch).label

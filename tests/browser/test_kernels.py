@@ -52,7 +52,7 @@ def test_kernel(page, op: Op, words: str, attrs: dict, weight: str, name: str):
         assert route["intact"], f"{route['label']}: wrote past the end of a buffer"
         for text, w in zip(route["outs"], want, strict=True):
             got = np.frombuffer(base64.b64decode(text), NUMPY_OF[w.dtype.name]).reshape(w.shape)
-            close(got, w, op.tol, route["label"])
+            close(got, w, op.tolerance(route["kernel"]), route["label"])
 
 
 NUMPY_OF = {np.dtype(t).name: t for t in NUMPY.values()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -66,7 +67,8 @@ def test_every_shader_is_reached():
         for _, words, attrs in cases(op):
             for weight in weights(op, words):
                 d = op.infer(infos(op, words, weight), {**op.defaults, **attrs})
-                for caps in (Caps(True), Caps(False, packed_dot=True)):
+                able = Caps(packed_dot=True, subgroups=True, matrix=True, precision="medium")
+                for caps in (Caps(True), able, replace(able, precision="highest")):
                     for launch in op.accepting(d, caps):
                         reached.add(launch.kernel)
                         reached |= {u for u in launch.link if not isinstance(u, Generated)}

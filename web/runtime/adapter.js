@@ -9,6 +9,14 @@ const LIMITS = /** @type {const} */ ([
   "maxComputeWorkgroupSizeX",
   "maxComputeWorkgroupsPerDimension",
 ]);
+const MATRIX = /** @type {GPUFeatureName} */ ("chromium-experimental-subgroup-matrix");
+const FEATURES = /** @type {GPUFeatureName[]} */ ([
+  "timestamp-query",
+  "shader-f16",
+  "subgroups",
+  MATRIX,
+]);
+
 /** @param {GPURequestAdapterOptions} options */
 export async function openDevice(options) {
   if (!navigator.gpu)
@@ -23,10 +31,31 @@ export async function openDevice(options) {
         "then reload the page",
     );
   const requiredLimits = Object.fromEntries(LIMITS.map((name) => [name, adapter.limits[name]]));
-  const wanted = /** @type {GPUFeatureName[]} */ (["timestamp-query", "shader-f16", "subgroups"]);
-  const requiredFeatures = wanted.filter((name) => adapter.features.has(name));
+  const requiredFeatures = FEATURES.filter((name) => adapter.features.has(name));
   const device = await adapter.requestDevice({ requiredLimits, requiredFeatures });
   return { adapter, device };
+}
+
+/** @param {GPUAdapter} adapter */
+function hasSubgroupsOf32(adapter) {
+  const info = /** @type {any} */ (adapter.info);
+  return info.subgroupMinSize === 32 && info.subgroupMaxSize === 32;
+}
+
+/** Whether subgroups of 32 multiply 16 x 16 f16 matrices into f32. Chromium lists an adapter's
+ * configurations to developers only; without the list NVIDIA's are known to have it.
+ * @param {GPUAdapter} adapter @param {GPUDevice} device */
+function multipliesMatrices(adapter, device) {
+  const info = /** @type {any} */ (adapter.info);
+  const listed = info.subgroupMatrixConfigs && [...info.subgroupMatrixConfigs];
+  const offered = listed?.some(
+    (/** @type {any} */ c) =>
+      [c.M, c.N, c.K].every((size) => size === 16) &&
+      c.componentType === "f16" &&
+      c.resultComponentType === "f32",
+  );
+  const has = FEATURES.slice(1).every((name) => device.features.has(name));
+  return Boolean(has && hasSubgroupsOf32(adapter) && (listed ? offered : info.vendor === "nvidia"));
 }
 
 /** @param {GPUAdapter} adapter @param {GPUDevice} device */
@@ -36,5 +65,17 @@ export function describe(adapter, device) {
   const limits = Object.fromEntries(LIMITS.map((name) => [name, device.limits[name]]));
   const features = [...device.features];
   const language = [...(navigator.gpu.wgslLanguageFeatures ?? [])];
-  return { vendor, architecture, description, fallback, features, language, limits };
+  const matrix = multipliesMatrices(adapter, device);
+  const subgroups = features.includes("subgroups") && hasSubgroupsOf32(adapter);
+  return {
+    vendor,
+    architecture,
+    description,
+    fallback,
+    features,
+    language,
+    limits,
+    subgroups,
+    matrix,
+  };
 }

@@ -12,6 +12,7 @@ from ..core.launch import Generated, Launch
 
 _NEEDS = re.compile(r"^// needs: (.+)$", re.M)
 _BINDING = re.compile(r"@group\((\d)\) @binding\((\d+)\) var<(storage, read_write|storage|uniform)")
+_DIRECTIVE = re.compile(r"^(?:enable|requires|diagnostic)\b[^;]*;\n", re.M)
 _LETTER = {"storage, read_write": "w", "storage": "r", "uniform": "u"}
 
 
@@ -48,7 +49,9 @@ def link(launch: Launch) -> Linked:
         f"const {name} = {value}u;\n" if isinstance(value, int) else f"alias {name} = {value};\n"
         for name, value in launch.const.items()
     )
-    source = prelude + "\n".join(parts.values())
+    body = "\n".join(parts.values())
+    directives = dict.fromkeys(_DIRECTIVE.findall(body))  # WGSL wants them before everything else
+    source = "".join(directives) + prelude + _DIRECTIVE.sub("", body)
     return Linked(label(launch), source, layout(source))
 
 

@@ -145,11 +145,12 @@ class WebGPUDevice:
             self.recording.touch(call)
         if not any(0 not in v.info.shape for v in written(call)):
             return
-        compiled = self._compiled.get(call.key) if call.key is not None else None
+        known = None if call.key is None else (call.key, self.caps.precision)
+        compiled = self._compiled.get(known)
         if compiled is None or self.force is not None:
             compiled = self._compile(call)
-            if call.key is not None and self.force is None:
-                self._compiled[call.key] = compiled
+            if known is not None and self.force is None:
+                self._compiled[known] = compiled
         pipeline, params, launch = compiled
         group = self._bind(pipeline, call, launch)
         target.dispatch(pipeline, group, params, launch.grid)

@@ -11,6 +11,9 @@ from . import tiles
 from .op import Grad, op
 
 
+HALVES = 2e-3  # two factors rounded to 11 bits; the sums are f32
+
+
 @op("f[*b k], w[n k], f[n]? -> f[*b n]", tol=2e-5)
 def linear(x, w, bias=None):
     """x @ w.T + bias.
@@ -28,6 +31,11 @@ def _(d: Dims) -> Launch | None:
     if d.caps.software or not few or d.k % 4:
         return None
     return tiles.row(d, d.w.dtype.name, (d.k, 0, 0, 0), d.bias is not None)
+
+
+@linear.kernel("matmul/linear_matrix", tol=HALVES)
+def _(d: Dims) -> Launch | None:
+    return tiles.matrix(d, d.w.dtype.name, (d.k, 0, 0, 0), d.bias is not None)
 
 
 @linear.kernel("matmul/linear_shared")

@@ -23,12 +23,21 @@ _LAW_WORDS = {"len": len, "all": all, "min": min, "max": max}  # what a law may 
 @dataclass(frozen=True)
 class Caps:
     """What a route may ask of the device: is it a CPU in disguise, how wide may a workgroup be,
-    has its WGSL packed_4x8_integer_dot_product, how many workgroups keep it busy."""
+    has its WGSL packed_4x8_integer_dot_product, how many workgroups keep it busy, has it subgroups
+    of 32 and do they multiply f16 matrices; and the user's float32 matmul precision."""
 
     software: bool = False
     max_invocations: int = 256
     packed_dot: bool = False
     fill: int = 128
+    subgroups: bool = False
+    matrix: bool = False
+    precision: str = "highest"
+
+    @property
+    def halves(self) -> bool:
+        """May a product of f32 matrices round its operands to f16, and multiply subgroup matrices?"""
+        return self.matrix and self.precision == "medium"
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,7 @@ class Route:
 
     kernel: str
     plan: Callable[[Dims], Launch | None]
+    tol: float | None = None
 
     def launch(self, d: Dims) -> Launch | None:
         """The launch with its kernel's name, or None."""
@@ -149,13 +159,19 @@ class Op:
                 return found
         raise ShapeError(f"{self.name}: no kernel takes {d.values}")
 
+    def tolerance(self, kernel: str) -> float:
+        """How far that kernel's result may be from the body's, relative to the largest value."""
+        return next((r.tol for r in self.routes if r.kernel == kernel and r.tol), self.tol)
+
     # what hangs from an op -------------------------------------------------------------------
 
-    def kernel(self, path: str) -> Callable[[Callable[[Dims], Launch | None]], Any]:
-        """Attach a route, tried in the order written."""
+    def kernel(
+        self, path: str, tol: float | None = None
+    ) -> Callable[[Callable[[Dims], Launch | None]], Any]:
+        """Attach a route, tried in the order written; `tol` where it may err more than the op."""
 
         def attach(plan: Callable[[Dims], Launch | None]) -> Any:
-            self.routes.append(Route(path, plan))
+            self.routes.append(Route(path, plan, tol))
             return plan
 
         return attach

@@ -80,6 +80,35 @@ def shared(d: Dims, link: str, w: tuple[int, int, int, int], bias: bool) -> Laun
     return Launch(grid, params, const=const, link=(f"format/{link}",), weights=BOUND.get(link, ()))
 
 
+# Tiles of lib/matrix, the largest first: (SR, SC) matrices a subgroup, (GR, GC) subgroups.
+MATRIX = [(4, 4, 2, 2), (2, 4, 2, 2), (2, 2, 2, 2), (1, 2, 2, 2)]
+
+
+def matrices(
+    d: Dims, rows: int, cols: int, across: tuple[int, int], parts: int = 1
+) -> tuple[tuple[int, int, int], dict[str, int | str]]:
+    """Grid and constants of lib/matrix for rows x cols outputs, `parts` times; `across` says which
+    slices lie with the inner size slowest."""
+    count, tile = 0, MATRIX[0]
+    for tile in MATRIX:
+        sr, sc, gr, gc = tile
+        count = parts * ceil_div(rows, 16 * sr * gr) * ceil_div(cols, 16 * sc * gc)
+        if count >= 2 * d.caps.fill:  # two a core: one computes while the other waits
+            break
+    names = ("SR", "SC", "GR", "GC", "A_ACROSS", "B_ACROSS")
+    return grid1(count, 1), dict(zip(names, (*tile, *across), strict=True))
+
+
+def matrix(d: Dims, link: str, w: tuple[int, int, int, int], bias: bool) -> Launch | None:
+    """By subgroup matrices of f16: many rows on a GPU that has them, where the user lets it."""
+    m = size(d.b)
+    if not d.caps.halves or m < 16 or d.n < 16 or d.k % 32:
+        return None
+    grid, const = matrices(d, m, d.n, (0, 0))
+    params = (*w, m, d.n, d.k, int(bias))
+    return Launch(grid, params, const=const, link=(f"format/{link}",), weights=BOUND.get(link, ()))
+
+
 def grad_shared(d: Dims, link: str, w: tuple[int, int, int, int], parts: int = 1) -> Launch | None:
     """The same for the gradient to x, in `parts` runs of weight rows; None where it cannot be."""
     m = size(d.b)

@@ -7,13 +7,16 @@ from .tensor import (
     Tensor,
     default_device,
     device,
+    get_float32_matmul_precision,
     open_default_device,
     set_default_device,
+    set_float32_matmul_precision,
     tensor,
     zeros,
 )
 
 __all__ = [
-    "Plan", "Tensor", "default_device", "device", "no_grad", "open_default_device",
-    "record", "set_default_device", "tensor", "zeros",
+    "Plan", "Tensor", "default_device", "device", "get_float32_matmul_precision", "no_grad",
+    "open_default_device", "record", "set_default_device", "set_float32_matmul_precision", "tensor",
+    "zeros",
 ]  # fmt: skip

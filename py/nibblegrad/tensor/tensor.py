@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..ops.op import Caps
 from .values import NARROW, NUMPY, code, flatten, kind_of, nest, numpy_type, shape_of, values
 
 _current: list[Any] = []
+_precision = ["highest"]
 
 
 def default_device() -> Any:
@@ -34,12 +36,40 @@ def set_default_device(dev: Any) -> None:
     _current[:] = [dev]
 
 
+def set_float32_matmul_precision(precision: str) -> None:
+    """How exactly f32 matrices are multiplied from now on, as torch names it: "highest" (the start)
+    and "high" in f32; "medium" may round the factors to f16 (range 6e-8 to 65504) and sum in f32,
+    where the GPU multiplies such matrices. Plans keep what they were recorded with. ValueError for
+    another word. Source: torch.set_float32_matmul_precision.
+    """
+    if precision not in ("highest", "high", "medium"):
+        raise ValueError(
+            f"set_float32_matmul_precision: precision must be 'highest', 'high' or 'medium', "
+            f"got {precision!r}"
+        )
+    _precision[:] = [precision]
+    if _current and hasattr(_current[-1], "caps"):
+        _current[-1].caps = replace(_current[-1].caps, precision=precision)
+
+
+def get_float32_matmul_precision() -> str:
+    """The word set last. Source: torch.get_float32_matmul_precision."""
+    return _precision[-1]
+
+
 def caps_of(info: dict[str, Any]) -> Caps:
     """What routes may know of an adapter; a software one is told by name or by its flag."""
     text = f"{info['vendor']} {info['architecture']} {info['description']}".lower()
     software = info["fallback"] or any(n in text for n in ("swiftshader", "llvmpipe", "lavapipe"))
-    wide = info["limits"]["maxComputeInvocationsPerWorkgroup"]
-    return Caps(bool(software), wide, "packed_4x8_integer_dot_product" in info["language"])
+    limits = info["limits"]
+    return Caps(
+        bool(software),
+        limits["maxComputeInvocationsPerWorkgroup"],
+        "packed_4x8_integer_dot_product" in info["language"],
+        subgroups=info["subgroups"],
+        matrix=info["matrix"] and limits["maxComputeWorkgroupStorageSize"] >= 32768,
+        precision=_precision[-1],
+    )
 
 
 async def device(name: str = "webgpu") -> Any:
