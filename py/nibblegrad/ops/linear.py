@@ -10,7 +10,6 @@ from ..core.schema import Dims
 from . import tiles
 from .op import Grad, op
 
-
 HALVES = 2e-3  # two factors rounded to 11 bits; the sums are f32
 
 

@@ -36,7 +36,7 @@ class Caps:
 
     @property
     def halves(self) -> bool:
-        """May a product of f32 matrices round its operands to f16, and multiply subgroup matrices?"""
+        """May a product of f32 matrices take f16 subgroup matrices?"""
         return self.matrix and self.precision == "medium"
 
 
