@@ -7,7 +7,15 @@ import sys
 from . import cli
 from .say import DriverError, Mistake, say
 
-OWN = ["run", "finetune", "serve", "sizes", "conformance", "docs"]  # those with a file of their own
+OWN = [
+    "run",
+    "finetune",
+    "serve",
+    "sizes",
+    "conformance",
+    "docs",
+    "bench",
+]  # those with a file of their own
 
 
 def main() -> int:

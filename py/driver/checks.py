@@ -1,4 +1,4 @@
-"""build.py check, test, bench and wheel."""
+"""build.py check, test and wheel."""
 
 import argparse
 import subprocess
@@ -9,15 +9,14 @@ from pathlib import Path
 
 from . import fetch, npm, site, sizes
 from .paths import NODE_MODULES, ROOT
-from .say import DriverError, Mistake, say
-from .session import Session
+from .say import DriverError, say
 
 LINTED = ["build.py", "py", "tests", "web"]
 HOST_TESTS = ["tests/unit", "tests/catalogue"]
 
 
 def main(options: argparse.Namespace) -> int:
-    return {"check": check, "test": test, "bench": bench, "wheel": wheel}[options.command](options)
+    return {"check": check, "test": test, "wheel": wheel}[options.command](options)
 
 
 def wheel(_: argparse.Namespace) -> int:
@@ -30,30 +29,6 @@ def test(options: argparse.Namespace) -> int:
     site.build(numpy=True)
     fetch.model()
     return _python("-m", "pytest", *options.rest)
-
-
-def bench(options: argparse.Namespace) -> int:
-    """Each script of tests/bench prints its own table."""
-    scripts = sorted((ROOT / "tests/bench").glob("*.py"))
-    names = options.rest or [path.stem for path in scripts]
-    unknown = [name for name in names if name not in {path.stem for path in scripts}]
-    if unknown or not scripts:
-        there = ", ".join(path.stem for path in scripts) or "none"
-        raise Mistake(f"bench: no {', '.join(unknown) or 'script'} in tests/bench; there: {there}")
-    status = 0
-    with Session(headed=options.headed, on_event=_show) as session:
-        for path in (path for path in scripts if path.stem in names):
-            place = str(path.relative_to(ROOT))
-            end = session.run_python(path.read_text(encoding="utf-8"), filename=place)
-            sys.stderr.write(end.error)
-            status = status or end.status
-    return status
-
-
-def _show(event: dict[str, str]) -> None:
-    stream = {"stdout": sys.stdout, "stderr": sys.stderr}.get(event["type"])
-    if stream:
-        print(event["text"], end="", file=stream, flush=True)
 
 
 def check(options: argparse.Namespace) -> int:

@@ -56,8 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     test.epilog = "Example: build.py test -- -k lora tests/models"
     check = command("check", "the fast gate: format, lint, types, layers, host tests; no browser")
     check.add_argument("--fix", action="store_true", help="format, and mend what lint can, first")
-    bench = command("bench", "run tests/bench/*.py in the page; what follows -- names some")
-    bench.add_argument("--headed", action="store_true", help="show the browser")
+    _bench(command("bench", "measure kernels and the model in the page, against the GPU's limits"))
     _conformance(command("conformance", "run upstream's op tests, or a program, in the page"))
     command("docs", "write docs/ops.md, the table of all operators")
     command("wheel", "build the wheel and print where it is")
@@ -108,6 +107,26 @@ def _finetune(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true",
         help="the last line of stdout is one JSON object; the rest goes to stderr")  # fmt: skip
     parser.epilog = "Ctrl-C stops after the current step and keeps what was learned."
+
+
+def _bench(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--only", action="append", default=[], metavar="PATTERN",
+        help="rows whose name (such as 'mm 512x512x512') has this, a pattern of Python's re; "
+        "may be repeated")  # fmt: skip
+    add("--peers", action="store_true",
+        help="beside jax-js, tfjs, onnxruntime-web and borch, fetched once")  # fmt: skip
+    add("--routes", action="store_true", help="a row for every kernel that takes the call")
+    add("--tokens", type=int, metavar="N", help="of the model's text; 512 on a GPU, few without")
+    add("--no-model", action="store_true", help="leave the language model out")
+    add("--site", type=Path, metavar="FOLDER",
+        help="run nothing; write bench.html and all it needs, for where no network is")  # fmt: skip
+    add("--headed", action="store_true", help="show the browser")
+    add("--json", action="store_true",
+        help="stdout is one JSON object; the table goes to stderr")  # fmt: skip
+    parser.epilog = (
+        "What follows -- are scripts of tests/bench/scripts, which print their own tables."
+    )
 
 
 def _conformance(parser: argparse.ArgumentParser) -> None:

@@ -23,11 +23,16 @@ def ensure() -> None:
         if fresh(STAMP, value):
             return
         say("build: installing npm packages (once): pyodide, esbuild, uplot and others")
-        node, npm = _node()
-        # esbuild's own install script only tries its binary; no package's script is run
-        run_quiet("npm", [*npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-            venv.ONLINE, PATH=_path(node))  # fmt: skip
+        install(ROOT)
         replace(STAMP, value.encode())
+
+
+def install(folder: Path) -> None:
+    """The folder's node_modules, as its package-lock.json says."""
+    node, npm = _node()
+    # esbuild's own install script only tries its binary; no package's script is run
+    run_quiet("npm", [*npm, "ci", "--prefix", folder, "--ignore-scripts", "--no-audit",
+        "--no-fund"], venv.ONLINE, PATH=_path(node))  # fmt: skip
 
 
 def tool(who: str, name: str, *arguments: str | Path, lines: int = 12) -> str:
