@@ -30,7 +30,7 @@ def test_options():
 
 
 @pytest.mark.parametrize(("argv", "message"), [
-    (["--", "nope"], "bench: no script nope; after -- may stand conv, replay"),
+    (["--", "nope"], "bench: no script nope; after -- may stand conv, replay, routes"),
     (["--json", "--", "replay"], "bench: scripts after -- print tables of their own"),
     (["--only", "("], "bench: --only (: missing ), unterminated subpattern"),
     (["--tokens", "1"], "bench: --tokens must be 2 to 1024, got 1"),
