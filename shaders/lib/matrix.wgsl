@@ -1,7 +1,8 @@
 // A product by 16 x 16 subgroup matrices: GR x GC subgroups of 32 make WM x WN outputs, SR x SC
-// matrices each; f16 slices of DEPTH along the inner size in workgroup memory, f32 sums. A slice lies
-// with the inner size running fastest, or (A_ACROSS, B_ACROSS = 1) slowest. The kernel fills slices
-// with put_a and put_b, has the outputs in `out` and says with emit(row, col, sum) what stays.
+// matrices each; f16 slices of DEPTH along the inner size in workgroup memory, f32 sums. A slice's
+// lines are rows (columns of b), or with A_ACROSS, B_ACROSS = 1 the inner size's. The kernel gives
+// a_four and b_eight (line, along it): the eight lie as format/ has it, pair_at and GAP. It has its
+// outputs in `out`, and emit(row, col, sum) stores one of them.
 enable f16;
 enable subgroups;
 enable chromium_experimental_subgroup_matrix;
@@ -16,15 +17,44 @@ const WM = 16u * SR * GR;
 const WN = 16u * SC * GC;
 const DEPTH = 32u;
 // Pitches and places in a slice count fours; two more than a line holds: lines begin on other banks.
-const A_PITCH = 2u + select(DEPTH, WM, A_ACROSS == 1u) / 4u;
-const B_PITCH = 2u + select(DEPTH, WN, B_ACROSS == 1u) / 4u;
+const A_FOURS = select(DEPTH, WM, A_ACROSS == 1u) / 4u;
+const B_FOURS = select(DEPTH, WN, B_ACROSS == 1u) / 4u;
+const A_PITCH = A_FOURS + 2u;
+const B_PITCH = B_FOURS + 2u;
+const A_MINE = WM * DEPTH / 4u / LANES; // fours an invocation fetches, and eights
+const B_MINE = WN * DEPTH / 8u / LANES;
+struct Fetched { a: array<vec4f, A_MINE>, b: array<array<vec4f, 2>, B_MINE> }
 var<workgroup> slice_a: array<vec4h, A_PITCH * select(WM, DEPTH, A_ACROSS == 1u)>;
 var<workgroup> slice_b: array<vec4h, B_PITCH * select(WN, DEPTH, B_ACROSS == 1u)>;
 var<workgroup> edge: array<f32, GR * GC * 256u>;
 
-fn put_a(at: u32, v: vec4f) { slice_a[at] = vec4h(v); }
+fn fetch(lane: u32, tile: vec2u, k: u32) -> Fetched {
+  let a = select(vec2u(tile.x, k), vec2u(k, tile.x), A_ACROSS == 1u);
+  let b = select(vec2u(tile.y, k), vec2u(k, tile.y), B_ACROSS == 1u);
+  var got: Fetched;
+  for (var i = 0u; i < A_MINE; i++) {
+    let e = lane + i * LANES;
+    got.a[i] = a_four(a.x + e / A_FOURS, a.y + e % A_FOURS * 4u);
+  }
+  for (var i = 0u; i < B_MINE; i++) {
+    let e = lane + i * LANES;
+    got.b[i] = b_eight(b.x + e / (B_FOURS / 2u), b.y + pair_at(e % (B_FOURS / 2u)));
+  }
+  return got;
+}
 
-fn put_b(at: u32, v: vec4f) { slice_b[at] = vec4h(v); }
+fn stash(lane: u32, got: ptr<function, Fetched>) {
+  for (var i = 0u; i < A_MINE; i++) {
+    let e = lane + i * LANES;
+    slice_a[e / A_FOURS * A_PITCH + e % A_FOURS] = vec4h((*got).a[i]);
+  }
+  for (var i = 0u; i < B_MINE; i++) {
+    let e = lane + i * LANES;
+    let at = e / (B_FOURS / 2u) * B_PITCH + pair_at(e % (B_FOURS / 2u)) / 4u;
+    slice_b[at] = vec4h((*got).b[i][0]);
+    slice_b[at + GAP / 4u] = vec4h((*got).b[i][1]);
+  }
+}
 
 fn left_at(row: u32, k: u32) -> Left {
   if (A_ACROSS == 1u) {
@@ -57,6 +87,18 @@ fn add_slices(sums: ptr<function, Sums>, lane: u32) {
         (*sums)[r * SC + c] = subgroupMatrixMultiplyAccumulate(left[r], right, (*sums)[r * SC + c]);
       }
     }
+  }
+}
+
+// The tile's sums over k of begin .. end; the next slices are read while these are multiplied.
+fn multiply(sums: ptr<function, Sums>, lane: u32, tile: vec2u, begin: u32, end: u32) {
+  var next = fetch(lane, tile, begin);
+  for (var k = begin; k < end; k += DEPTH) {
+    stash(lane, &next);
+    workgroupBarrier();
+    if (k + DEPTH < end) { next = fetch(lane, tile, k + DEPTH); }
+    add_slices(sums, lane);
+    workgroupBarrier();
   }
 }
 

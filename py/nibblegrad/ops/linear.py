@@ -81,6 +81,11 @@ def linear_grad_x(g, w):
     return g @ w
 
 
+@linear_grad_x.kernel("matmul/linear_grad_x_matrix", tol=HALVES)
+def _(d: Dims) -> Launch | None:
+    return tiles.grad_matrix(d, d.w.dtype.name, (d.k, 0, 0, 0))
+
+
 @linear_grad_x.kernel("matmul/linear_grad_x_shared")
 def _(d: Dims) -> Launch | None:
     return tiles.grad_shared(d, d.w.dtype.name, (d.k, 0, 0, 0))
@@ -119,6 +124,11 @@ def linear_grad_x_parts(g, w, *, parts: int):
     return np.stack([g[..., run] @ w[run] for run in runs])
 
 
+@linear_grad_x_parts.kernel("matmul/linear_grad_x_matrix", tol=HALVES)
+def _(d: Dims) -> Launch | None:
+    return tiles.grad_matrix(d, d.w.dtype.name, (d.k, 0, 0, 0), d.parts)
+
+
 @linear_grad_x_parts.kernel("matmul/linear_grad_x_shared")
 def _(d: Dims) -> Launch | None:
     return tiles.grad_shared(d, d.w.dtype.name, (d.k, 0, 0, 0), d.parts)
@@ -154,6 +164,14 @@ def linear_dW(d_out, x):
     """
     rows = size(x.shape[:-1])  # not -1: numpy has no answer to that when a size is 0
     return d_out.reshape(rows, d_out.shape[-1]).T @ x.reshape(rows, x.shape[-1])
+
+
+@linear_dW.kernel("matmul/dw_matrix", tol=HALVES)
+def _(d: Dims) -> Launch | None:
+    if not d.caps.halves or d.n % 4 or d.k % 4 or min(size(d.b), d.n, d.k) < 16:
+        return None
+    grid, const = tiles.matrices(d, d.n, d.k, (1, 1))
+    return Launch(grid, (size(d.b), d.n, d.k, 0), const=const)
 
 
 @linear_dW.kernel("matmul/dw_shared")
@@ -203,6 +221,7 @@ column_sum.cases("3x5", "1x1", "2x3x257", "0x4", "0", "5")
 column_sum.refuses("", "column_sum: g must be f[*b n], got []")
 linear.cases("3x64 5x64 -", "1x64 7x64 7", "2x3x8 4x8 4", "3x7 5x7 5", "1x1 1x1 -", "0x32 4x32 -")
 linear.cases("9x96 33x96 33", "2x64 40x64 -", "17x64 64x64 -", "64x576 48x576 -", "70x32 130x32 -")
+linear.cases("33x64 70x64 70")
 linear_grad_x.cases("3x5 5x64", "1x8 8x64", "2x3x4 4x8", "3x7 7x5", "1x1 1x1", "0x4 4x32")
 linear_grad_x.cases("9x36 36x96", "2x12 12x64", "70x32 32x96", "16x48 48x132")
 linear_grad_x_parts.cases("70x64 64x96", "16x32 32x36", "1x4 4x1", parts=2)

@@ -10,7 +10,7 @@ from ..core.launch import Launch, ceil_div, grid1
 from ..core.schema import Dims, broadcast
 from . import tiles
 from .elementwise import broadcast_strides
-from .linear import linear, linear_dW
+from .linear import HALVES, linear, linear_dW
 from .map import scale
 from .movement import permute
 from .op import Op, op
@@ -61,6 +61,13 @@ def _launch(d: Dims, grid: tuple[int, int, int], **const: int | str) -> Launch:
 
 
 def _routes(made: Op) -> None:
+    @made.kernel("matmul/mm_matrix", tol=HALVES)
+    def _(d: Dims) -> Launch | None:
+        if not d.caps.halves or d.k % 4 or d.n % 4 or min(d.m, d.n, d.k) < 16:
+            return None
+        grid, const = tiles.matrices(d, d.m, d.n, (0, 1), d.values.get("batch", 1))
+        return _launch(d, grid, **const, PLAIN=int("beta" not in d.attrs))
+
     @made.kernel("matmul/mm_shared")
     def _(d: Dims) -> Launch | None:
         if d.caps.software or d.caps.max_invocations < 256 or min(d.m, d.n) < 32:
@@ -113,11 +120,14 @@ mm.saves(a="b", b="a")
 bmm.saves(a="b", b="a")
 addmm.saves(input="", a="b", b="a")
 mm.cases("7x5 5x3", "8x1 1x8", "1x1 1x1", "64x64 64x64", "33x12 12x8", "35x37 37x41")
+mm.cases("65x36 36x68")
 mm.cases("0x5 5x3", "3x0 0x5", "40x0 0x36", "5x4 4x0")
 bmm.cases("2x7x5 2x5x3", "1x33x17 1x17x5", "4x6x16 4x16x24", "3x40x9 3x9x33", "2x65x4 2x4x68")
+bmm.cases("2x65x20 2x20x68")
 bmm.cases("0x3x4 0x4x5", "2x3x0 2x0x5", "1x1x1 1x1x1")
 addmm.cases("32 4x16 16x32", "4x32 4x15 15x32", "[] 3x5 5x7", "4x1 4x3 3x5", "1x1 1x1 1x1")
 addmm.cases("33 35x8 8x33", "1x5 3x0 0x5", "5 0x3 3x5", "3x5 3x4 4x5", beta=0.5, alpha=-2.0)
+addmm.cases("68 40x32 32x68")
 addmm.cases("s:24 7x4 4x24", "s:3x5 3x2 2x5", beta=0.0)
 mm.refuses("2x3 4x5", "mm: b has k=4 but a has k=3")
 mm.refuses("2x3x4 4x5", "mm: a must be f[m k], got [2, 3, 4]")

@@ -13,7 +13,7 @@ from ..core.lazy import np
 from ..core.schema import Dims
 from . import tiles
 from .codes import dequantise_q4gsw, unpack_low
-from .linear import column_sum
+from .linear import HALVES, column_sum
 from .op import op
 
 
@@ -49,6 +49,11 @@ def _(d: Dims) -> Launch | None:
     if d.caps.software or size(d.b) > 4 or d.k % 8 or d.group_size % 4:
         return None
     return tiles.row(d, "q4gsw", _q4(d), d.bias is not None)
+
+
+@linear_q4gsw.kernel("matmul/linear_matrix", tol=HALVES)
+def _(d: Dims) -> Launch | None:
+    return None if d.group_size % 8 else tiles.matrix(d, "q4gsw", _q4(d), d.bias is not None)
 
 
 @linear_q4gsw.kernel("matmul/linear_shared")
@@ -113,6 +118,18 @@ def _k(d: Dims) -> int:
 def _backward_w(d: Dims) -> tuple[int, int, int, int]:
     d.values["k"] = _k(d)
     return (d.values["k"], d.group_size, d.c, d.p)
+
+
+@linear_q4gsw_backward.kernel("matmul/linear_grad_x_matrix", tol=HALVES)
+def _(d: Dims) -> Launch | None:
+    w = _backward_w(d)
+    return None if d.group_size % 8 else tiles.grad_matrix(d, "q4gsw", w)
+
+
+@linear_q4gsw_backward.kernel("matmul/linear_grad_x_shared")
+def _(d: Dims) -> Launch | None:
+    w = _backward_w(d)
+    return None if d.k % 8 or d.group_size % 4 else tiles.grad_shared(d, "q4gsw", w)
 
 
 @linear_q4gsw_backward.kernel("matmul/linear_grad_x_tile8")

@@ -109,6 +109,16 @@ def matrix(d: Dims, link: str, w: tuple[int, int, int, int], bias: bool) -> Laun
     return Launch(grid, params, const=const, link=(f"format/{link}",), weights=BOUND.get(link, ()))
 
 
+def grad_matrix(d: Dims, link: str, w: tuple[int, int, int, int], parts: int = 1) -> Launch | None:
+    """The same for the gradient to x, in `parts` runs of weight rows."""
+    m = size(d.b)
+    if not d.caps.halves or m < 16 or d.k % 32 or d.k == 0 or d.n % (32 * parts):
+        return None
+    grid, const = matrices(d, m, d.k, (0, 1), parts)
+    return Launch(grid, (*w, m, d.n, d.k, d.n // parts), const=const, link=(f"format/{link}",),
+                  weights=BOUND.get(link, ()))  # fmt: skip
+
+
 def grad_shared(d: Dims, link: str, w: tuple[int, int, int, int], parts: int = 1) -> Launch | None:
     """The same for the gradient to x, in `parts` runs of weight rows; None where it cannot be."""
     m = size(d.b)
