@@ -71,7 +71,8 @@ ng.tune.lora(model, r=4, lora_alpha=8, target_modules=data["targets"], lora_drop
 await ng.tune.save_adapter(model, "/out/start")
 pairs = [(list(i), list(l)) for i, l in data["pairs"]]
 trainer = ng.tune.Trainer(model, pairs, learning_rate=2e-2, max_steps=5, weight_decay=0.1,
-                          max_grad_norm=0.5, lr_scheduler_type="linear", warmup_steps=1, seed=4)
+                          max_grad_norm=0.5, lr_scheduler_type="linear", warmup_steps=1, seed=4,
+                          gradient_checkpointing=data["checkpointing"])
 steps = []
 for s in range(5):
     four = pairs[4 * s : 4 * s + 4]
@@ -83,9 +84,10 @@ await ng.tune.save_adapter(model, "/out/end")
 """
 
 
-def ask(page, path, dropout: float = 0.0) -> dict:
+def ask(page, path, dropout: float = 0.0, checkpointing: bool = False) -> dict:
     data = {"file": page.add_file(path), "pairs": pairs(20, 3), "ids": IDS, "dropout": dropout,
-            "targets": ["q_proj", "k_proj", "o_proj", "down_proj"]}  # fmt: skip
+            "targets": ["q_proj", "k_proj", "o_proj", "down_proj"],
+            "checkpointing": checkpointing}  # fmt: skip
     return page.evaluate_python(TRAIN, data)
 
 
@@ -113,8 +115,11 @@ def test_lora_run_equals_peft(page, tmp_path, model_file):
 
 
 def test_same_seed_same_bits(page, model_file):
-    """Twice the same run, dropout and all: losses and parameters to the last bit."""
-    assert ask(page, model_file, 0.1) == ask(page, model_file, 0.1)
+    """Twice the same run, dropout and all, and once with every block run anew on the way back:
+    losses and parameters to the last bit."""
+    plain = ask(page, model_file, 0.1)
+    assert ask(page, model_file, 0.1) == plain
+    assert ask(page, model_file, 0.1, checkpointing=True) == plain
 
 
 def test_a_plan_replays_without_growth(page, model_file):

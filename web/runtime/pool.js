@@ -2,10 +2,10 @@
 
 const USAGE = 0x0004 | 0x0008 | 0x0080; // COPY_SRC | COPY_DST | STORAGE
 
-/** Four size classes a power of two, at least 256 bytes. @param {number} bytes */
+/** Four size classes a power of two, steps of 256 bytes to 4 MiB. @param {number} bytes */
 export function sizeClass(bytes) {
   const size = Math.max(256, bytes);
-  const step = Math.max(256, 2 ** (Math.floor(Math.log2(size)) - 2));
+  const step = Math.min(2 ** 22, Math.max(256, 2 ** (Math.floor(Math.log2(size)) - 2)));
   return Math.ceil(size / step) * step;
 }
 

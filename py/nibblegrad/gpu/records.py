@@ -53,9 +53,10 @@ def written(call: Call) -> list[View]:
 
 
 def size_class(nbytes: int) -> int:
-    """Up to one of four steps a power of two, at least 256: scratch is reused across shapes."""
+    """Up to one of four steps a power of two, of 256 bytes to 4 MiB: scratch is reused across
+    shapes, and a whole model is hardly rounded."""
     size = max(256, nbytes)
-    step = 1 << max(8, size.bit_length() - 3)
+    step = 1 << min(22, max(8, size.bit_length() - 3))
     return -(-size // step) * step
 
 

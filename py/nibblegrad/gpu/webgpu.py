@@ -15,7 +15,8 @@ from ..core.errors import DeviceError, FormatError, PlanError
 from ..core.launch import Launch, pack, pack_step
 from .device import Call, View
 from .link import link
-from .records import PARAM_STRIDE, Records, WebGPUPlan, describe, size_class, written
+from .memory import Memory
+from .records import PARAM_STRIDE, Records, WebGPUPlan, describe, written
 
 EAGER_RECORDS = 1024
 
@@ -46,62 +47,29 @@ class JsSource:
             proxy.destroy()
 
 
-class WebGPUDevice:
+class WebGPUDevice(Memory):
     """The device of the page's worker."""
 
     name = "webgpu"
 
     def __init__(self, runtime: Any, info: dict[str, Any], caps: Any):
-        self.rt, self.info, self.caps = runtime, info, caps
-        self.limits: dict[str, int] = info["limits"]
+        super().__init__(runtime, info["limits"])
+        self.info, self.caps = info, caps
         self.recording: WebGPUPlan | None = None
         self.pending = Records()
         self._compiled: dict[Any, tuple[int, bytes, Launch]] = {}
         self._pipelines: dict[str, int] = {}
         self._groups: dict[tuple[int, ...], int] = {}
-        self._arena: dict[int, list[int]] = {}
-        self._arena_ids: dict[int, int] = {}
         self.force: int | None = None
         self.dummy = self.alloc(PARAM_STRIDE)
 
     # memory ----------------------------------------------------------------------------------
 
-    def alloc(self, nbytes: int) -> int:
-        """A buffer id; while recording, one of the arena that all plans' scratch shares."""
-        if nbytes > self.limits["maxBufferSize"]:
-            limit = self.limits["maxBufferSize"]
-            raise DeviceError(f"webgpu: a buffer of {nbytes} bytes; this device allows {limit}")
-        if not self.recording:
-            return int(self.rt.alloc(nbytes))
-        return self._scratch(size_class(nbytes))
-
-    def _scratch(self, size: int) -> int:
-        """The smallest free arena buffer up to four times the size, else a new one: plans of
-        other shapes fit into what the largest has left."""
-        fitting = [s for s, ids in self._arena.items() if ids and size <= s <= 4 * size]
-        if fitting:
-            return self._arena[min(fitting)].pop()
-        handle = int(self.rt.alloc(size))
-        self._arena_ids[handle] = size
-        self._arena.setdefault(size, [])
-        return handle
-
-    def free(self, handle: int) -> None:
-        """Back to the arena or the runtime's pool."""
-        if handle in self._arena_ids:
-            self._arena[self._arena_ids[handle]].append(handle)
-        else:
-            self.rt.release(handle)
-
     def trim(self) -> None:
         """Destroy every pooled buffer that nothing uses."""
         self.flush()
         self._groups.clear()
-        for ids in self._arena.values():
-            while ids:
-                handle = ids.pop()
-                del self._arena_ids[handle]
-                self.rt.release(handle)
+        self.trim_arena()
         self.rt.trim()
 
     def stats(self) -> dict[str, int]:

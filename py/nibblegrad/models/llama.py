@@ -10,7 +10,7 @@ from ..core.errors import ShapeError
 from ..core.launch import Sym
 from ..io.config import LlamaConfig
 from ..nn import Attention, Cache, Embedding, Layer, RMSNorm, Rope
-from ..tensor import Tensor, no_grad, tensor
+from ..tensor import Tensor, checkpoint, no_grad, tensor
 
 
 class MLP(Layer):
@@ -54,11 +54,16 @@ class Llama(Layer):
         self.info: dict[str, Any] = {}
         self._generators: dict[Any, Any] = {}
 
-    def hidden(self, ids: Tensor, pos: int | Sym = 0, cache: Cache | None = None) -> Tensor:
-        """The last block's output [batch, tokens, hidden], before the final norm."""
+    def hidden(self, ids: Tensor, pos: int | Sym = 0, cache: Cache | None = None,
+               checkpointing: bool = False) -> Tensor:  # fmt: skip
+        """The last block's output [batch, tokens, hidden], before the final norm.
+
+        checkpointing: the tape keeps the blocks' inputs only, and the way back runs each anew.
+        """
         x = self.model.embed_tokens(ids)
         for i, block in enumerate(self.model.layers):
-            x = block(x, self.rope, pos, cache, i)
+            where = (self.rope, pos, cache, i)
+            x = checkpoint(block, x, *where) if checkpointing else block(x, *where)
         return x
 
     def head(self, hidden: Tensor) -> Tensor:
@@ -67,7 +72,11 @@ class Llama(Layer):
 
     def head_at(self, hidden: Tensor, rows: Tensor) -> Tensor:
         """Logits at some rows of the flattened hidden states: the head is the dearest matrix."""
-        return self.head(ops.embedding(hidden.reshape(-1, hidden.shape[-1]), rows))
+        return self.head(_rows(hidden, rows))
+
+    def normed_at(self, hidden: Tensor, rows: Tensor) -> Tensor:
+        """What the head reads at some rows of the flattened hidden states: [rows, hidden]."""
+        return self.model.norm(_rows(hidden, rows))
 
     def __call__(self, ids: Sequence[int] | Sequence[Sequence[int]] | Tensor) -> Tensor:
         if not isinstance(ids, Tensor):
@@ -92,3 +101,7 @@ class Llama(Layer):
 
         with no_grad():
             return stream(self, prompt, **options)
+
+
+def _rows(hidden: Tensor, rows: Tensor) -> Tensor:
+    return ops.embedding(hidden.reshape(-1, hidden.shape[-1]), rows)

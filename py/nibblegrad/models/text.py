@@ -56,10 +56,10 @@ class Tokenizer:
 
 async def open_tokenizer(dev: Any, spec: dict[str, Any]) -> Tokenizer | None:
     """The page's tokenizer for this spec; None on devices without JavaScript."""
-    runtime = getattr(dev, "rt", None)
-    if runtime is None:
+    made = getattr(getattr(dev, "rt", None), "tokenizer", None)
+    if made is None:
         return None
     try:
-        return Tokenizer(await runtime.tokenizer(json.dumps(spec)), spec)
+        return Tokenizer(await made(json.dumps(spec)), spec)
     except Exception as error:
         raise FormatError(f"tokenizer: {str(error).removeprefix('Error: ')}") from None

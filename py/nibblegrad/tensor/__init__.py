@@ -2,7 +2,7 @@
 
 from . import apply as _apply  # installs Op.runner
 from .plan import Plan, record
-from .tape import no_grad
+from .tape import checkpoint, no_grad
 from .tensor import (
     Tensor,
     default_device,
@@ -16,7 +16,7 @@ from .tensor import (
 )
 
 __all__ = [
-    "Plan", "Tensor", "default_device", "device", "get_float32_matmul_precision", "no_grad",
-    "open_default_device", "record", "set_default_device", "set_float32_matmul_precision", "tensor",
-    "zeros",
+    "Plan", "Tensor", "checkpoint", "default_device", "device", "get_float32_matmul_precision",
+    "no_grad", "open_default_device", "record", "set_default_device",
+    "set_float32_matmul_precision", "tensor", "zeros",
 ]  # fmt: skip

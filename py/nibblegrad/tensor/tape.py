@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any
@@ -19,10 +19,14 @@ def grad_enabled() -> bool:
     return _enabled[0]
 
 
-@contextmanager
-def no_grad() -> Iterator[None]:
+def no_grad() -> AbstractContextManager[None]:
     """Run ops without recording them for gradients."""
-    before, _enabled[0] = _enabled[0], False
+    return _grad(False)
+
+
+@contextmanager
+def _grad(on: bool) -> Iterator[None]:
+    before, _enabled[0] = _enabled[0], on
     try:
         yield
     finally:
@@ -63,10 +67,10 @@ def backward(root: Any, grad: Any = None) -> None:
     if grad.shape != root.shape:
         raise ShapeError(f"backward: the gradient is {list(grad.shape)}, not {list(root.shape)}")
     with no_grad():
-        _walk(root, grad)
+        _walk([(root, grad)])
 
 
-def _walk(root: Any, grad: Any) -> None:
+def _walk(roots: list[tuple[Any, Any]]) -> None:
     waiting: dict[int, list[Any]] = {}
     nodes: dict[int, Node] = {}
     queue: list[int] = []
@@ -83,7 +87,8 @@ def _walk(root: Any, grad: Any) -> None:
         slots, i = waiting[node.number], t._index
         slots[i] = _sum(slots[i], g)
 
-    deliver(root, grad)
+    for root, grad in roots:
+        deliver(root, grad)
     while queue:
         number = -heappop(queue)
         node, grads = nodes.pop(number), waiting.pop(number)
@@ -117,3 +122,48 @@ def _to_leaf(t: Any, g: Any) -> None:
         from ..ops import accumulate
 
         accumulate(t.grad, g() if callable(g) else g)
+
+
+def checkpoint(fn: Callable[..., Any], *args: Any) -> Any:
+    """fn(*args), keeping nothing of what it computes: the backward pass runs fn once more.
+
+    fn maps tensors (any shape, dtype) and other values to a tensor or a tuple of them, and must
+    compute the same each time: a dropout's seed may not move in between. Gradients are those of
+    the plain call, bit for bit, to args and to whatever parameters fn uses. PlanError when walked
+    back twice. Source: torch.utils.checkpoint.checkpoint (use_reentrant=False), arXiv 1604.06174.
+    """
+    if not grad_enabled():
+        return fn(*args)
+    found = fn(*map(_leaf, args))
+    many = isinstance(found, tuple)
+    outs: tuple[Any, ...] = found if many else (found,)
+    if not any(o.requires_grad for o in outs):
+        return found
+    tensors = [a for a in args if hasattr(a, "requires_grad")]
+
+    def again(g: Any, *_: Any) -> list[Any]:
+        return _rerun(fn, args, g if many else (g,))
+
+    made = tuple(o.detach() for o in outs)  # the first run's graph, and what it saved, goes here
+    Node(again, tensors, {}, made, [True] * len(tensors), False)
+    return made if many else made[0]
+
+
+def _leaf(arg: Any) -> Any:
+    """A tensor's own leaf, where its gradient comes to rest; other values as they are."""
+    if not hasattr(arg, "requires_grad"):
+        return arg
+    leaf = arg.detach()
+    leaf.requires_grad = arg.requires_grad
+    return leaf
+
+
+def _rerun(fn: Callable[..., Any], args: tuple[Any, ...], grads: Any) -> list[Any]:
+    """The gradients of fn's tensor arguments; fn's own parameters get theirs on the way."""
+    leaves = [_leaf(a) for a in args]
+    with _grad(True):
+        found = fn(*leaves)
+    outs = found if isinstance(found, tuple) else (found,)
+    pairs = zip(outs, grads, strict=True)
+    _walk([(o, g) for o, g in pairs if g is not None and o.requires_grad])
+    return [leaf.grad for leaf in leaves if hasattr(leaf, "requires_grad")]

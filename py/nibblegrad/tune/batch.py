@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..core.errors import FormatError
@@ -48,6 +48,16 @@ def make_batch(pairs: list[Pair], pad: int, width: int | None = None) -> Batch:
                 places.append(row * width + j - 1)
                 labels.append(ids[j])
     return Batch(len(pairs), width, flat, places, labels, sum(len(ids) for ids, _ in pairs))
+
+
+def widest(batches: Iterable[list[Pair]]) -> tuple[int, int, int]:
+    """(rows, width, places with loss), each the largest of these batches: what a plan must hold."""
+    shapes = [
+        (len(b), max(len(ids) for ids, _ in b), sum(m != NO_LOSS for _, ms in b for m in ms[1:]))
+        for b in batches
+    ]
+    rows, width, places = (max(column) for column in zip(*shapes, strict=True))
+    return rows, rounded(width), rounded(places)
 
 
 def cut(pairs: list[Pair], max_length: int) -> tuple[list[Pair], int]:

@@ -9,6 +9,7 @@ from .. import ops
 from ..core.dtype import f32
 from ..core.schema import Info
 from ..gpu.device import View
+from ..nn import head_loss
 from ..optim import AdamW
 from ..tensor import Tensor, no_grad, record, zeros
 from .batch import Batch, rounded
@@ -20,8 +21,10 @@ KEPT = 8  # plans of different shapes kept at once
 class Plans:
     """Every plan of one training run. Shapes recur, so each is recorded once and kept."""
 
-    def __init__(self, model: Any, optimizer: AdamW, max_grad_norm: float):
-        self.model, self.optimizer = model, optimizer
+    def __init__(self, model: Any, optimizer: AdamW, max_grad_norm: float,
+                 checkpointing: bool = False):  # fmt: skip
+        self.model, self.optimizer, self.checkpointing = model, optimizer, checkpointing
+        self.activations = 0  # bytes that the tape keeps from the way forward for the way back
         stats = zeros((128,))  # the loss at 0, the squared gradient norm at 64: one read for both
         self.stats = stats
         self.loss, self.norm = (
@@ -39,16 +42,20 @@ class Plans:
     def micro(self, batch: Batch, n_valid: int, train: bool = True, seed: int = 0) -> None:
         """Add one micro-batch's loss (over n_valid) and, when training, its gradients."""
         size = rounded(batch.count)
-        key = (batch.rows, batch.width, size, train)
-        if key not in self._micro:
-            while len(self._micro) >= KEPT:
-                self._micro.pop(next(iter(self._micro)))
-            self._micro[key] = self._record_micro(batch.rows, batch.width, size, train)
-        plan, ids, places, labels = self._micro[key]
+        plan, ids, places, labels = self.prepare(batch.rows, batch.width, size, train)
         ids.write_(batch.ids)
         places.write_(_filled(batch.places, size))
         labels.write_(_filled(batch.labels, size))
         plan.replay(n_valid=float(n_valid), seed=seed)
+
+    def prepare(self, rows: int, width: int, places: int, train: bool = True) -> Any:
+        """The plan of micro-batches of this shape, and its inputs: recorded now, or before."""
+        key = (rows, width, places, train)
+        if key not in self._micro:
+            while len(self._micro) >= KEPT:
+                self._micro.pop(next(iter(self._micro)))[0].drop()
+            self._micro[key] = self._record_micro(*key)
+        return self._micro[key]
 
     async def read(self) -> tuple[float, float]:
         """(loss, gradient norm) since start."""
@@ -87,17 +94,28 @@ class Plans:
         with record(n_valid="f", seed="i") as plan:
             self._dropout(plan["seed"] if train else None)
             if train:
-                logits = self.model.head_at(self.model.hidden(ids), places)
+                self._train(ids, places, labels, plan["n_valid"])
             else:
                 with no_grad():
-                    logits = self.model.head_at(self.model.hidden(ids), places)
-            with no_grad():
-                loss, grad = ops.fused_ce(logits.detach(), labels, plan["n_valid"])
-                ops.accumulate(self.loss, loss)
-            if train:
-                logits.backward(grad)
+                    x = self.model.normed_at(self.model.hidden(ids), places)
+                    loss, _ = head_loss(self.model.lm_head, x, labels, plan["n_valid"])
+                    ops.accumulate(self.loss, loss)
             self._dropout(None)
         return plan, ids, places, labels
+
+    def _train(self, ids: Tensor, places: Tensor, labels: Tensor, n_valid: Any) -> None:
+        before = self._held()
+        hidden = self.model.hidden(ids, checkpointing=self.checkpointing)
+        x = self.model.normed_at(hidden, places)
+        del hidden
+        self.activations = max(self.activations, self._held() - before)
+        loss, grad = head_loss(self.model.lm_head, x.detach(), labels, n_valid)
+        with no_grad():
+            ops.accumulate(self.loss, loss)
+        x.backward(grad)
+
+    def _held(self) -> int:
+        return getattr(self.stats.device, "held", int)()
 
     def _dropout(self, seed: Any) -> None:
         for _, layer in layers(self.model):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..core.errors import NibblegradError, ShapeError
 from ..io.chat import encode_row
 from ..optim import AdamW, schedule
-from .batch import Batch, Pair, cut, make_batch, order
+from .batch import Batch, Pair, cut, make_batch, order, widest
 from .lora import layers
+from .memory import BUDGET, Memory, counted, estimate
 from .plans import Plans
 
+LOOKED_AT = 4096  # micro-batches whose sizes the estimate of memory is made for
 MOST_BAD = 3  # steps with a loss or gradient that is not a number, one after another
 
 
@@ -52,6 +54,8 @@ class Trainer:
 
     loss = sum over the step's tokens / their number, over all its micro-batches, as transformers
     counts them. `callbacks` are called with each Step. The same seed gives the same losses.
+    gradient_checkpointing: run each block anew on the way back instead of keeping what it computed;
+    "auto" does so when `estimate` (bytes by part) without it is above memory_budget bytes.
     """
 
     def __init__(
@@ -71,6 +75,8 @@ class Trainer:
         lr_scheduler_type: str = "constant",
         warmup_steps: int = 0,
         seed: int = 0,
+        gradient_checkpointing: bool | str = "auto",
+        memory_budget: int = BUDGET,
         callbacks: Iterable[Callable[[Step], Any]] = (),
     ):
         _positive(max_steps=max_steps, batch_size=batch_size, max_length=max_length,
@@ -88,10 +94,10 @@ class Trainer:
             [t for _, layer in layers(model) for t in (layer.lora_A, layer.lora_B)],
             learning_rate, betas, eps, weight_decay,
         )  # fmt: skip
-        self.plans = Plans(model, self.optimizer, max_grad_norm)
+        self.estimate = self._choose(gradient_checkpointing, memory_budget)
+        self.plans = Plans(model, self.optimizer, max_grad_norm, self.gradient_checkpointing)
         self._numbers = order(len(self.pairs), seed)
-        self._stop = False
-        self.done = self.bad = 0
+        self._stop, self.done, self.bad = False, 0, 0
 
     def stop(self) -> None:
         """End after the step that is running; what was learned stays."""
@@ -106,6 +112,32 @@ class Trainer:
             for callback in self.callbacks:
                 callback(step)
             yield step
+
+    def _choose(self, wanted: bool | str, budget: int) -> Memory:
+        """Settle checkpointing, and take the plans' scratch at once: what does not fit fails here,
+        and plans of smaller batches find room in the largest one's."""
+        if wanted not in (True, False, "auto"):
+            raise ShapeError(
+                f"Trainer: gradient_checkpointing is True, False or 'auto', got {wanted!r}"
+            )
+        shape = widest(self._batches(order(len(self.pairs), self.seed)))
+        found = estimate(self.model, *shape, gradient_checkpointing=wanted is True)
+        self.gradient_checkpointing = wanted is True
+        if wanted == "auto" and found.memory.total > budget:
+            found = estimate(self.model, *shape, gradient_checkpointing=True)
+            self.gradient_checkpointing = True
+        if reserve := getattr(self.optimizer.m.device, "reserve", None):
+            reserve(found.arena)
+        return found.memory
+
+    def _batches(self, numbers: Iterator[int]) -> Iterator[list[Pair]]:
+        """The rows of each micro-batch of the run, or of its first LOOKED_AT."""
+        for _ in range(min(self.max_steps * self.accumulation, LOOKED_AT)):
+            yield [self.pairs[next(numbers)] for _ in range(self.batch_size)]
+
+    def memory(self) -> Memory:
+        """The bytes that the device holds, by part."""
+        return counted(self.model, self.optimizer, self.plans)
 
     def next_batches(self) -> list[Batch]:
         """The micro-batches of the next step."""
