@@ -21,9 +21,11 @@ class Peers:
         """Start them; what did not start, and why."""
         problems = []
         for name, url in self.urls.items():
+            if "." in name:  # what a module loads by itself
+                continue
             try:
                 module = await run_js("(url) => import(url)")(url)
-                await module.open(json.dumps(self.urls | {"self": url}))
+                await module.open(json.dumps(self.urls))
                 self.modules[name] = module
             except Exception as error:
                 problems.append(f"{name}: {_text(error)}")

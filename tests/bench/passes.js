@@ -4,6 +4,8 @@
 const EACH = 4096; // queries a set may have
 let on = false;
 let dispatches = 0;
+/** What a device said of calls it did not take. @type {string[]} */
+const errors = [];
 /** @type {Map<GPUDevice, {sets: GPUQuerySet[], count: number}>} */
 const devices = new Map();
 /** @type {WeakMap<GPUCommandEncoder, GPUDevice>} */
@@ -19,6 +21,7 @@ wrap(GPUAdapter, "requestDevice", (request) =>
     if (this.features.has("timestamp-query")) features.add("timestamp-query");
     const device = await request.call(this, { ...options, requiredFeatures: [...features] });
     devices.set(device, { sets: [], count: 0 });
+    device.addEventListener("uncapturederror", ({ error }) => errors.push(error.message));
     return device;
   });
 wrap(GPUDevice, "createCommandEncoder", (create) =>
@@ -106,6 +109,7 @@ const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length 
  * @param {{warm: number, target: number, runs: number, most: number}} how ms, ms, counts
  * @returns JSON {gpu_ms, wall_ms, dispatches} of one run */
 export async function measure(task, { warm, target, runs, most }) {
+  errors.length = 0;
   await task.run();
   await task.done(); // compiled
   let began = performance.now();
@@ -130,6 +134,7 @@ export async function measure(task, { warm, target, runs, most }) {
     each = found.dispatches / count;
     if (found.ms !== null) gpu.push(found.ms / count);
   }
+  if (errors.length) throw new Error(errors[0]);
   const gpu_ms = gpu.length ? median(gpu) : null;
   return JSON.stringify({ gpu_ms, wall_ms: median(wall), dispatches: each, repeats: count });
 }

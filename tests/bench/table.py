@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-PEERS = {"jax-js": "jax", "tfjs": "tfjs", "ort": "ort", "ort int8": "ort8", "borch": "borch"}
-
 
 def number(value: float | None, digits: int = 3) -> str:
     """Three figures, no exponent: 0.0123, 1.23, 123, 12345; "-" for none."""
@@ -40,7 +38,7 @@ def line(row: dict[str, Any]) -> str:
         return f"{head}  failed: {row['error']}"
     text = (
         f"{head}{number(row['gpu_ms']):>9}{number(row['wall_ms']):>9}{number(row['gflops']):>9}"
-        f"{number(row['gbs']):>7}{percent(row['of_limit']):>7}{percent(row['of_tile']):>7}"
+        f"{number(row['gbs'], 2):>7}{percent(row['of_limit']):>7}{percent(row['of_tile']):>7}"
         f"  {row['route']}"
     )
     peers = [f"{name} {beside(row, peer)}" for name, peer in row.get("peers", {}).items()]

@@ -65,7 +65,7 @@ def test_a_line_has_its_columns_and_peers():
     peers = {"tfjs": {"gpu_ms": 0.0246, "wall_ms": 0.25}, "jax-js": {"error": "no adapter"}}
     text = table.line(ROW | {"peers": peers})
     cells = text.split(";")[0].split()
-    assert cells == ["mm", "1x2x3", "0.0123", "0.500", "12346", "1.23", "50%", "-", ROW["route"]]
+    assert cells == ["mm", "1x2x3", "0.0123", "0.500", "12346", "1.2", "50%", "-", ROW["route"]]
     assert text.endswith("; tfjs 2.00x (0.500x), jax-js failed (no adapter)")
     assert table.header().split()[:2] == ["what", "shape"]
 
