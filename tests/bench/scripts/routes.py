@@ -1,6 +1,6 @@
 """Every accepting route of the matrix products, every tile of it: how exact, and how fast.
 
-    python3 build.py run tests/bench/scripts/routes.py -- [OP[:FORMAT]:MxNxK ..] [--tiles] [--precision=..]
+    build.py run tests/bench/scripts/routes.py -- [OP[:FORMAT]:MxNxK ..] [--tiles] [--precision=..]
 
 Error is the largest difference to the last (naive) route, and the root of the mean square, both
 over the root of the mean square of its result. Time is of one call among many in one plan: a long
