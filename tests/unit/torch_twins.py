@@ -151,6 +151,8 @@ NO_TWIN = {
     "grid_sampler_2d_grad_input": "a part of grid sampling's gradient, which is judged whole",
     "grid_sampler_2d_grad_grid": "a part of grid sampling's gradient, which is judged whole",
     "linear_grad_x_parts": "terms of linear_grad_x, which is judged whole",
+    "attention_parts": "terms of attention, which is judged whole",
+    "attention_join": "terms of attention, which is judged whole",
     "attention_grad_q": "a part of attention's gradient, which is judged whole",
     "attention_grad_kv": "a part of attention's gradient, which is judged whole",
     **dict.fromkeys((*RECORDED, "q4gsw_scales", "q4gsw_quantize"), "ExecuTorch's outputs judge it"),

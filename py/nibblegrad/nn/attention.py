@@ -78,5 +78,5 @@ class Attention(Layer):
         if cache:
             k = ops.update_cache(k, cache.keys[layer], pos)
             v = ops.update_cache(v, cache.values[layer], pos)
-        out, _ = ops.attention(q, k, v, size**-0.5, pos if cache else 0)
+        out = ops.attend(q, k, v, size**-0.5, pos if cache else 0)
         return self.o_proj(out.reshape(b, t, heads * size))  # type: ignore[operator]

@@ -15,6 +15,7 @@ from .activation import (
 )  # fmt: skip
 from .assign import assign
 from .attention import attention, attention_grad_kv, attention_grad_q
+from .attention_parts import attend, attention_join, attention_parts
 from .cat import cat, split, split_with_sizes
 from .codes import q4gsw_quantize, q4gsw_requant, q4gsw_scales
 from .compare import (

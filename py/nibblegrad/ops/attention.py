@@ -12,7 +12,7 @@ from .op import Op, op
 QKV = "f[b t h e], f[b s g e], f[b s g e]"
 
 
-def _scores(q: Any, k: Any, pos: int, scale: float, causal: bool) -> tuple[Any, int]:
+def masked_scores(q: Any, k: Any, pos: int, scale: float, causal: bool) -> tuple[Any, int]:
     """Masked scores [b, h, t, s]: query t sees keys up to pos + t, or up to the last query's."""
     group = q.shape[2] // k.shape[2]
     scores = np.einsum("bthe,bshe->bhts", q, np.repeat(k, group, 2)) * scale
@@ -31,7 +31,7 @@ def attention(q, k, v, *, scale: float, pos: int = 0, causal: bool = True):
     output and each row's log-sum-exp [b, t, h]. Source: arXiv 2305.13245, llama sdpa_with_kv_cache.
     """
     k, v = k[:, : pos + q.shape[1]], v[:, : pos + q.shape[1]]  # a cache's rest may be anything
-    scores, group = _scores(q, k, pos, scale, causal)
+    scores, group = masked_scores(q, k, pos, scale, causal)
     peak = scores.max(-1, keepdims=True, initial=-np.inf)  # no query may see no key
     weights = np.exp(scores - peak)
     total = weights.sum(-1, keepdims=True)
@@ -55,6 +55,15 @@ def _blocks(d: Dims, rows: int, heads: int) -> Launch | None:
 attention.kernel("attention/block")(lambda d: _blocks(d, d.t, d.h))
 
 
+@attention.kernel("attention/keys")
+def _(d: Dims) -> Launch | None:
+    from .attention_parts import MOST, keys_launch
+
+    if d.caps.software or d.t >= 5 or not 0 < d.s <= MOST or d.e > 256:
+        return None
+    return keys_launch(d, 1)
+
+
 @attention.kernel("attention/row")
 def _(d: Dims) -> Launch:
     return Launch(grid1(d.b * d.t * d.h, 64), _params(d), const={"E4": d.e // 4})
@@ -72,7 +81,7 @@ def _(g: Any, out: Any, q: Any, k: Any, v: Any, *, scale: float, pos: int, causa
     tol=5e-5)  # fmt: skip
 def attention_grad_q(g, out, lse, q, k, v, *, scale: float, pos: int = 0, causal: bool = True):
     """Gradient of attention to q, and delta = sum(g * out) a row, which the next one needs."""
-    scores, group = _scores(q, k, pos, scale, causal)
+    scores, group = masked_scores(q, k, pos, scale, causal)
     weights = np.exp(scores - lse.transpose(0, 2, 1)[..., None])
     delta = (g * out).sum(-1)
     inner = np.einsum("bthe,bshe->bhts", g, np.repeat(v, group, 2))
@@ -92,7 +101,7 @@ def _(d: Dims) -> Launch:
     tol=5e-5)  # fmt: skip
 def attention_grad_kv(g, lse, delta, q, k, v, *, scale: float, pos: int = 0, causal: bool = True):
     """Gradients of attention to k and v; each key sums over the queries and heads that see it."""
-    scores, group = _scores(q, k, pos, scale, causal)
+    scores, group = masked_scores(q, k, pos, scale, causal)
     weights = np.exp(scores - lse.transpose(0, 2, 1)[..., None])
     b, s, heads, e = k.shape
 

@@ -62,8 +62,10 @@ def routes(made: Op, kernel: str, **given: Any) -> None:
     def _(d: Dims) -> Launch | None:
         gone = axes(made.name, d.dim, len(d.b))
         few = len(d.b) - 1 in gone or size(d.out[0].shape) < 4096  # else rows side by side do
-        long = size(tuple(d.b[i] for i in gone)) >= 64
-        return launch(d, 64) if long and few and not d.caps.software else None
+        terms = size(tuple(d.b[i] for i in gone))
+        if terms < 64 or not few or d.caps.software:
+            return None
+        return launch(d, min(256, d.caps.max_invocations) if terms >= 2048 else 64)
 
     made.kernel(kernel)(lambda d: launch(d, 1))
 
