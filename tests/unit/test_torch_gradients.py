@@ -116,6 +116,9 @@ TORCH = {
     "attention": attention,
     "rotary": rotary,
     "rotary_hf": rotary_hf,
+    "rotary_pair": lambda q, k, cos, sin, pos, inverse, halves: (rotary_hf if halves else rotary)(
+        q, cos, sin, pos, inverse
+    ),
     "embedding": embedding,
     "index_add": index_add,
     "fused_ce_rows": cross_entropy,

@@ -75,6 +75,16 @@ def update_cache(value, cache, pos):
     return cache
 
 
+def rotary_pair(q, k, cos, sin, pos, inverse, halves):
+    turn = TORCH["rotary_hf" if halves else "rotary"]
+    return turn(q, cos, sin, pos, inverse), turn(k, cos, sin, pos, inverse)
+
+
+def rotary_cache(q, k, v, keys, values, cos, sin, pos, halves):
+    q, k = rotary_pair(q, k, cos, sin, pos, False, halves)
+    return q, update_cache(k, keys, pos), update_cache(v, values, pos)
+
+
 def assign(to, x, start):
     """to with x's elements in the place of its own from start on."""
     flat = to.flatten()
@@ -136,6 +146,8 @@ FORWARD = {  # where TORCH has less than every output, or nothing
         grads * (max_norm / (total.sqrt() + 1e-6)).clamp(max=1)
     ),
     "update_cache": update_cache,
+    "rotary_cache": rotary_cache,
+    "rotary_pair": rotary_pair,
     "assign": assign,
     "embedding_q4gsw": embedding_q4gsw,
     "repetition_penalty": repetition_penalty,

@@ -36,9 +36,17 @@ class Rope:
         angles = [_f32(row * step) for row in range(self.rows) for step in columns]
         self.cos, self.sin = (_table(f, angles, len(columns)) for f in (math.cos, math.sin))
 
-    def __call__(self, x: Tensor, pos: int | Sym) -> Tensor:
-        rotate = ops.rotary if self.interleaved else ops.rotary_hf
-        return rotate(x, self.cos, self.sin, pos)
+    def __call__(self, q: Tensor, k: Tensor, pos: int | Sym) -> tuple[Tensor, Tensor]:
+        """Queries and keys at pos, pos + 1, .."""
+        halves = not self.interleaved
+        return ops.rotary_pair(q, k, self.cos, self.sin, pos=pos, halves=halves)
+
+    def cached(
+        self, q: Tensor, k: Tensor, v: Tensor, keys: Tensor, values: Tensor, pos: int | Sym
+    ) -> Tensor:
+        """The queries, turned in place; keys, turned, and values go into the caches at pos."""
+        halves = not self.interleaved
+        return ops.rotary_cache(q, k, v, keys, values, self.cos, self.sin, pos=pos, halves=halves)
 
 
 def _f32(value: float) -> float:
@@ -72,11 +80,13 @@ class Attention(Layer):
     ) -> Tensor:
         b, t, _ = x.shape
         heads, kv_heads, size = self._sizes
-        q = rope(self.q_proj(x).reshape(b, t, heads, size), pos)  # type: ignore[operator]
-        k = rope(self.k_proj(x).reshape(b, t, kv_heads, size), pos)  # type: ignore[operator]
+        q = self.q_proj(x).reshape(b, t, heads, size)  # type: ignore[operator]
+        k = self.k_proj(x).reshape(b, t, kv_heads, size)  # type: ignore[operator]
         v = self.v_proj(x).reshape(b, t, kv_heads, size)  # type: ignore[operator]
         if cache:
-            k = ops.update_cache(k, cache.keys[layer], pos)
-            v = ops.update_cache(v, cache.values[layer], pos)
+            keys, values = cache.keys[layer], cache.values[layer]
+            q, k, v = rope.cached(q, k, v, keys, values, pos), keys, values
+        else:
+            q, k = rope(q, k, pos)
         out = ops.attend(q, k, v, size**-0.5, pos if cache else 0)
         return self.o_proj(out.reshape(b, t, heads * size))  # type: ignore[operator]

@@ -144,6 +144,7 @@ from .rotary import (
     rotary,
     rotary_hf,
 )
+from .rotary_fused import rotary_cache, rotary_pair
 from .sample import repetition_penalty, sample
 from .sdpa import sdpa
 from .shape import pixel_shuffle, pixel_unshuffle, squeeze, unsqueeze, view

@@ -19,7 +19,7 @@ def keys_launch(d: Dims, parts: int) -> Launch:
     """A workgroup a row and part."""
     head = (d.b, d.t, d.h, d.s, d.g, float(d.scale))
     params = (*head, *dyn(d.pos, "i"), int(d.causal), parts, 0, 0)
-    numbers = {"ROWS": 1, "LANES": 64, "PER": max(1, ceil_div(d.s, parts))}
+    numbers: dict[str, int | float] = {"ROWS": 1, "LANES": 64, "PER": max(1, ceil_div(d.s, parts))}
     return Launch(grid1(parts * d.b * d.t * d.h, 1), params, numbers, {"E4": d.e // 4})
 
 
@@ -95,6 +95,6 @@ attention_parts.cases("1x1x1x4 1x1x1x4 1x1x1x4", "0x1x2x4 0x5x1x4 0x5x1x4", scal
 attention_parts.cases("1x1x3x64 1x257x3x64 1x257x3x64", scale=0.125, pos=256, parts=2)
 attention_parts.cases("1x2x2x4 1x9x1x4 1x9x1x4", scale=0.35, pos=4, causal=False, parts=2)
 attention_join.cases("3x2x1x3x8 3x2x1x3", "1x1x1x1x4 1x1x1x1", "2x0x1x3x4 2x0x1x3")
-attention_parts.refuses("1x1x3x4 1x2x2x4 1x2x2x4", "attention_parts: query heads must be a multiple "
-                        "of key heads, got g=2, h=3", scale=1.0, parts=1)  # fmt: skip
+attention_parts.refuses("1x1x3x4 1x2x2x4 1x2x2x4", "attention_parts: query heads must be a "
+                        "multiple of key heads, got g=2, h=3", scale=1.0, parts=1)  # fmt: skip
 attention_join.refuses("2x1x1x2x4 3x1x1x2", "attention_join: lses has p=3 but outs has p=2")
