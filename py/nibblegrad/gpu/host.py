@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import FormatError, PlanError
+from ..core.errors import DeviceError, FormatError, PlanError
 from ..core.launch import Sym, pack_step
 from ..core.lazy import np
 from ..ops.formats import dequantise
@@ -54,16 +54,19 @@ class HostPlan(Recording):
 
 
 class HostDevice:
-    """numpy arrays of bytes."""
+    """numpy arrays of bytes, each no larger than a browser's buffers get."""
 
     name = "host"
     double = False  # hold f32 as float64, for finite differences in tests
+    most = 1 << 32
 
     def __init__(self) -> None:
         self.recording: HostPlan | None = None
 
     def alloc(self, nbytes: int) -> Any:
         """Zeroed bytes, whole words."""
+        if nbytes > self.most:
+            raise DeviceError(f"host: a buffer of {nbytes} bytes; this device allows {self.most}")
         return [np.zeros(-(-nbytes // 4) * 4 * (1 + self.double), np.uint8)]
 
     def free(self, handle: Any) -> None:

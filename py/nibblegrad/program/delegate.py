@@ -99,7 +99,10 @@ class Delegate:
                 if step.call.args[0] not in self.fixed:
                     raise FormatError(f"{self.who}: {PREPACK} of what is no constant")
                 self.fixed[step.call.outputs[0]] = self.fixed[step.call.args[0]]
-        self.state = {i: ops.clone(self.fixed.pop(i)) for i in written & self.fixed.keys()}
+        for i in sorted(written & self.fixed.keys()):
+            if not isinstance(self.fixed[i], Tensor):
+                raise FormatError(f"{self.who}: value {i} is written, but is no tensor")
+            self.state[i] = ops.clone(self.fixed.pop(i))
         self.steps = [s for s in self.steps if s.call.name != PREPACK]
 
     def _written(self) -> set[int]:
@@ -116,6 +119,9 @@ class Delegate:
     def carry(self, n_outputs: int) -> None:
         """Outputs that the program has no value for are the next values of buffers: of which one
         each is, nothing says, so it must be the only constant of its shape that it is made of."""
+        if n_outputs < 0:
+            n = len(self.graph.inputs)
+            raise FormatError(f"{self.who}: takes {n} inputs, got {n + n_outputs}")
         extra = len(self.graph.outputs) - n_outputs
         if extra < 0:
             raise FormatError(f"{self.who}: {n_outputs} results are asked of {n_outputs + extra}")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from .. import ops
-from ..core.errors import FormatError
+from ..core.errors import DTypeError, FormatError, ShapeError
 from ..io.pte_tables import Tensor as Declared
 from ..tensor import Plan, Tensor, no_grad, record
 from ..tensor.tensor import default_device
-from .arguments import Position, check, flat, like
+from .arguments import Position, check, flat, like, whole
 from .inputs import Given, given, plain
 from .walk import Walker
 
@@ -35,7 +36,7 @@ class Recorded:
 
     def steps(self, i: int, numbers: Any) -> Iterator[tuple[Position, int]]:
         """The positions of input i with their numbers; ShapeError for one that goes too far."""
-        for position, n in zip(self.positions[i], flat(numbers), strict=True):
+        for position, n in zip(self.positions[i], map(whole, flat(numbers)), strict=True):
             check(n, min(position.limits, default=n))
             yield position, n
 
@@ -70,7 +71,8 @@ class Method:
             self._record(key, values, numbers)
         if key in self.eager:
             placed = {i: v.place() if isinstance(v, Given) else v for i, v in values.items()}
-            return [_own(x) for x in await _answered(self.walker.run(placed, numbers))]
+            with self._blamed(values):
+                return [_own(x) for x in await _answered(self.walker.run(placed, numbers))]
         found = self.recorded[key] = self.recorded.pop(key)  # the latest comes last
         steps = {p.name: n for i in self.moving for p, n in found.steps(i, numbers[i])}
         for v, x in zip((v for v in values.values() if isinstance(v, Given)), found.inputs,
@@ -93,7 +95,7 @@ class Method:
         plan = record(default_device(), **{n: "i" for some in names.values() for n in some})
         positions: dict[int, list[Position]] = {}
         try:
-            with plan:
+            with self._blamed(values), plan:
                 for i, some in names.items():
                     positions[i] = [Position(n, plan[n].slot, "i") for n in some]
                 known = {**numbers, **{i: like(numbers[i], p) for i, p in positions.items()}}
@@ -105,6 +107,21 @@ class Method:
             self.recorded.pop(next(iter(self.recorded))).plan.drop()
         inputs = [x for x in placed.values() if isinstance(x, Tensor)]
         self.recorded[key] = Recorded(plan, inputs, outs, positions)
+
+    @contextmanager
+    def _blamed(self, values: dict[int, Any]) -> Iterator[None]:
+        """Inputs as large as they are declared, of whose numbers the host needs none but positions,
+        fit together: what the program cannot do with them is its own fault, a FormatError."""
+        try:
+            yield
+        except (DTypeError, ShapeError) as error:
+            full = (
+                isinstance(v, Given) and v.shape == getattr(self.plan.values[i], "shape", None)
+                for i, v in values.items()
+            )
+            if self.asked <= self.moving and all(full):
+                raise FormatError(f"pte {self.name}: {error}") from None
+            raise
 
     def __str__(self) -> str:
         rows = [f"{self.name}:"]
